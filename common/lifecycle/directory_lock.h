@@ -1,0 +1,28 @@
+// DirectoryLock: the right to be the one process that uses a state directory.
+//
+// An advisory lock (flock) on <directory>/lock, which holds the owner's process id. Kept from Acquire() to the
+// destructor; the system frees it when the process dies, however it dies. The file itself stays. Not inherited by
+// programs that are exec'd. Movable; not thread-safe.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace fleetmark {
+
+class DirectoryLock {
+ public:
+  // `directory` must exist and be writable. FailedPrecondition names the process that holds it.
+  static absl::StatusOr<DirectoryLock> Acquire(const std::string& directory);
+
+  DirectoryLock(DirectoryLock&& other) noexcept;
+  DirectoryLock& operator=(DirectoryLock&& other) noexcept;
+  ~DirectoryLock();
+
+ private:
+  explicit DirectoryLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+}  // namespace fleetmark
