@@ -1,0 +1,23 @@
+# Libraries from the distribution. Protobuf must be found in module mode before gRPC's config asks for it.
+
+find_package(Threads REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(gRPC CONFIG REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(absl CONFIG REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(PQXX REQUIRED IMPORTED_TARGET libpqxx libpq)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing)
+endif()
+if(FLEETMARK_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+
+get_target_property(FLEETMARK_PROTOC protobuf::protoc IMPORTED_LOCATION)
+if(NOT FLEETMARK_PROTOC)
+  find_program(FLEETMARK_PROTOC protoc REQUIRED)
+endif()
+find_program(FLEETMARK_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
