@@ -16,24 +16,32 @@ namespace {
 
 std::atomic<StopSignal*> signal_target{nullptr};
 
-extern "C" void HandleStopSignal(int number) {
+extern "C" void HandleStopSignal(int) {
   const int saved_errno = errno;
   if (StopSignal* stop = signal_target.load(); stop != nullptr) stop->Request();
-  signal(number == SIGINT ? SIGINT : SIGTERM, SIG_DFL);
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
   errno = saved_errno;
 }
 
 }  // namespace
 
 StopSignal::StopSignal() {
-  if (pipe(pipe_) != 0) {
+#ifdef __APPLE__
+  const int made = pipe(pipe_);
+#else
+  const int made = pipe2(pipe_, O_CLOEXEC | O_NONBLOCK);
+#endif
+  if (made != 0) {
     std::perror("fleetmark: cannot make a pipe");
     std::abort();
   }
+#ifdef __APPLE__
   for (const int fd : pipe_) {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     fcntl(fd, F_SETFL, O_NONBLOCK);
   }
+#endif
 }
 
 StopSignal::~StopSignal() {
