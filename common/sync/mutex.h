@@ -13,6 +13,9 @@
 #define FM_THREAD_ANNOTATION(x)
 #endif
 
+// Abseil's headers have the first two as well, with the same meaning.
+#undef GUARDED_BY
+#undef PT_GUARDED_BY
 #define GUARDED_BY(x) FM_THREAD_ANNOTATION(guarded_by(x))
 #define PT_GUARDED_BY(x) FM_THREAD_ANNOTATION(pt_guarded_by(x))
 #define REQUIRES(...) FM_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
