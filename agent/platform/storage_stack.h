@@ -22,13 +22,14 @@ struct StackLayer {
   unsigned level = 0;          // 0 is nearest to the file
   bool has_counters = false;   // /sys/class/block/<device>/stat can be read
   bool memory_backed = false;  // zram, brd, or a loop whose file lives in memory
+  bool lowest = false;         // nothing is known below it: it stands for its share at every deeper level
 };
 
 struct StorageStack {
-  std::string file_system;               // "ext4", from statfs' magic number when mountinfo is silent
-  std::string mount_point;               // empty: unknown
-  bool in_memory = false;                // the file system itself: tmpfs, ramfs, overlay on them
-  std::vector<StackLayer> layers;        // top down; empty: backing unknown (network, overlay, zfs)
+  std::string file_system;         // "ext4", from statfs' magic number when mountinfo is silent
+  std::string mount_point;         // empty: unknown
+  bool in_memory = false;          // the file system itself: tmpfs, ramfs, overlay on them
+  std::vector<StackLayer> layers;  // top down; empty: backing unknown (network, overlay, zfs)
 };
 
 // `root` is "" for the real machine. Errors: NotFound, PermissionDenied with path and errno.
@@ -38,7 +39,7 @@ absl::StatusOr<StorageStack> ResolveStorageStack(const std::string& path, const 
 struct DeviceCounters {
   uint64_t read_bytes = 0;
   uint64_t written_bytes = 0;
-  uint64_t in_flight = 0;      // requests just now
+  uint64_t in_flight = 0;  // requests just now
 };
 std::optional<DeviceCounters> ReadDeviceCounters(const std::string& device, const std::string& root = "");
 
@@ -64,8 +65,15 @@ class StackCounters {
     uint64_t start_read = 0;
     uint64_t start_written = 0;
   };
+  struct Sum {
+    uint64_t read = 0;
+    uint64_t written = 0;
+  };
+  std::optional<Sum> Read(const Level& level) const;  // nullopt: a device is gone
+  std::optional<uint64_t> LeastGrowth(uint64_t Sum::*sum, uint64_t Level::*start) const;
+
   std::string root_;
-  std::vector<Level> levels_;
+  std::vector<Level> levels_;  // only those whose every device has counters; top down
   bool memory_backed_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "fleetmark/v1/result.pb.h"
 
@@ -12,19 +13,19 @@ namespace fleetmark::agent {
 
 struct UsageSnapshot {
   int64_t monotonic_ns = 0;
-  double process_cpu_seconds = 0;                  // user + system of this process and its ended children (getrusage)
-  std::optional<double> host_busy_seconds;         // /proc/stat, all CPUs, without idle and iowait
+  double process_cpu_seconds = 0;           // user + system of this process and its ended children (getrusage)
+  std::optional<double> host_busy_seconds;  // /proc/stat, all CPUs, without idle and iowait
   std::optional<double> host_idle_seconds;
   std::optional<double> steal_seconds;
-  std::optional<uint64_t> process_read_bytes;      // /proc/self/io read_bytes (reached the block layer)
-  std::optional<uint64_t> process_written_bytes;   // write_bytes
+  std::optional<uint64_t> process_read_bytes;     // /proc/self/io read_bytes (reached the block layer)
+  std::optional<uint64_t> process_written_bytes;  // write_bytes
 };
 UsageSnapshot TakeUsage();
 
 struct Usage {
   double elapsed_seconds = 0;
   double process_cpu_seconds = 0;
-  std::optional<double> host_cpu_seconds;          // less baseline x elapsed; absent for windows under 2 s
+  std::optional<double> host_cpu_seconds;  // less baseline x elapsed; absent for windows under 2 s
   std::optional<double> steal_seconds;
   std::optional<uint64_t> process_read_bytes;
   std::optional<uint64_t> process_written_bytes;
@@ -64,12 +65,14 @@ class ConditionsProbe {
 // I/O of 1 MB/s on the devices under `target_path` ("" = no disk). Compares against the counters of the call before.
 class QuietProbe {
  public:
-  explicit QuietProbe(std::string target_path);
+  explicit QuietProbe(const std::string& target_path);
   // nullopt: quiet since the last call; else what is busy, "0.8 CPUs and 12 MB/s on vda are in use by others".
   std::optional<std::string> Busy();
 
  private:
-  std::string target_path_;
+  uint64_t DeviceBytes() const;
+
+  std::vector<std::string> devices_;  // the lowest layers under the target
   int64_t monotonic_ns_ = 0;
   double busy_seconds_ = 0;
   double own_seconds_ = 0;
