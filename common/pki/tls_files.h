@@ -34,7 +34,7 @@ absl::StatusOr<absl::Time> ExpiryOf(const TlsMaterial& material);
 // expired by the local clock; the message has both times, because the clock may be what is wrong.
 absl::Status CheckValidity(const TlsMaterial& material, absl::Time now);
 
-// True when a new certificate should be asked for: less than 30 days, or less than a third of its life, are left.
+// True when less than 30 days are left: time to ask for a new certificate.
 bool NeedsRenewal(const TlsMaterial& material, absl::Time now);
 
 }  // namespace fleetmark

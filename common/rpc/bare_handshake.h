@@ -12,7 +12,7 @@ namespace fleetmark {
 
 // The presented chain, leaf first, as PEM. TLS 1.3, no client certificate, no application data; the connection is
 // closed at once. UNAVAILABLE: not connected (the message has the system's reason), or the peer speaks no TLS 1.3 (the
-// message starts with "no TLS"). DEADLINE_EXCEEDED after `timeout`. Blocks.
+// message starts with "no TLS 1.3"). DEADLINE_EXCEEDED after `timeout`. Blocks.
 absl::StatusOr<std::vector<std::string>> PresentedChain(const Address& address, absl::Duration timeout);
 
 }  // namespace fleetmark
