@@ -156,7 +156,8 @@ class Printer {
     if (TotalWidth() <= options_.width) return {all};
 
     PrintedColumn& key = columns_[0];
-    key.width = std::min(key.natural_width(), std::max(kNarrowestText, options_.width / 3));
+    key.width =
+        std::min(key.natural_width(), std::max(std::min(kNarrowestText, options_.width / 2 - 1), options_.width / 3));
     std::vector<std::vector<size_t>> blocks;
     int used = options_.width;
     for (size_t c = 1; c < columns_.size(); ++c) {

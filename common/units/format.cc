@@ -68,7 +68,7 @@ std::string WithPrefix(double value, std::span<const Prefix> prefixes, std::stri
 
 std::string FormatSeconds(double seconds) {
   if (std::abs(seconds) >= 999.95) {
-    return absl::StrCat(seconds < 0 ? "-" : "", FormatDuration(absl::Seconds(std::abs(seconds))));
+    return absl::StrCat(seconds < 0 ? "-" : "", FormatTimeSpan(absl::Seconds(std::abs(seconds))));
   }
   if (seconds == 0) return "0 s";
   return WithPrefix(seconds, kTimePrefixes, "s", false);
@@ -153,7 +153,7 @@ std::string FormatRatio(std::optional<double> ratio) {
   return General(*ratio, 2) + "x";
 }
 
-std::string FormatDuration(std::optional<absl::Duration> duration) {
+std::string FormatTimeSpan(std::optional<absl::Duration> duration) {
   if (!duration.has_value() || *duration == absl::InfiniteDuration() || *duration == -absl::InfiniteDuration()) {
     return kUnknownText;
   }

@@ -27,7 +27,8 @@ std::string FormatNumber(std::optional<double> value);
 std::string FormatRatio(std::optional<double> ratio);
 
 // "45 s", "1 min 20 s", "2 h 05 min", "3 d 04 h"; negative is "0 s", more than 99 days "> 99 d", unknown "-".
-std::string FormatDuration(std::optional<absl::Duration> duration);
+// (Not called FormatDuration: a call with an absl::Duration would find absl's.)
+std::string FormatTimeSpan(std::optional<absl::Duration> duration);
 
 // Time left of something that is `fraction` (0..1) done after `elapsed`: absent until it can be told (less than 1 s or
 // 1 % done), capped at 99 days, never negative.
