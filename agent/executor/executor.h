@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "agent/workloads/workload.h"
 #include "common/time/clock.h"
 #include "fleetmark/v1/agent.pb.h"
 #include "fleetmark/v1/config.pb.h"
@@ -42,15 +43,19 @@ class TaskListener {
 class Executor {
  public:
   struct Dependencies {
-    const v1::AgentConfig* config = nullptr;          // outlives the executor
-    std::function<v1::Inventory()> take_inventory;    // called on the executor's thread before a task
-    std::string state_directory;                      // manifests of scratch live in <state>/manifests
-    TaskListener* listener = nullptr;                 // outlives the executor
-    const Clock* clock = nullptr;                     // default: SystemClock()
+    const v1::AgentConfig* config = nullptr;                // outlives the executor
+    std::function<v1::Inventory()> take_inventory;          // called on the executor's thread before a task
+    std::string state_directory;                            // manifests of scratch live in <state>/manifests
+    TaskListener* listener = nullptr;                       // outlives the executor
+    const Clock* clock = nullptr;                           // default: SystemClock()
+    const std::vector<WorkloadEntry>* workloads = nullptr;  // default: WorkloadTable()
+    std::string worker_program;                             // default: the image RememberOwnImage() has seen
+    absl::Duration silence_limit = absl::Minutes(10);       // a worker that says nothing for so long hangs
+    std::string lock_directory;                             // of the host-wide lock; default: where all agents look
   };
 
   static std::unique_ptr<Executor> Create(Dependencies dependencies);
-  virtual ~Executor() = default;                      // REQUIRES: Shutdown was called, or Start was not
+  virtual ~Executor() = default;  // REQUIRES: Shutdown was called, or Start was not
 
   virtual void Start() = 0;
 
@@ -61,14 +66,17 @@ class Executor {
   // Ends it wherever it is: queued (reported cancelled), or running (worker gone within 2 s). Unknown: no effect.
   virtual void Cancel(int64_t task_id, uint32_t attempt) = 0;
 
-  // Cancels everything, waits until `deadline` has passed, says what it abandoned ("" = nothing). Tasks it ends are
-  // reported as interrupted, so that another attempt can be made. Idempotent.
+  // Ends what runs, waits until `deadline` has passed, says what it abandoned ("" = nothing). The task it ends is
+  // reported as interrupted, so that another attempt can be made; queued ones are dropped without a word: they have not
+  // begun, and whoever queued them still has them. Idempotent.
   virtual std::string Shutdown(absl::Duration deadline) = 0;
 };
 
 // What the agent's own configuration and table allow: workload known and allowed, parameters valid, target named, its
-// path usable (exists, directory, writable, not in memory), ceilings kept. The error names the line that would allow it.
-absl::Status ValidateTask(const v1::AgentConfig& config, const v1::StartTask& task);
+// path usable (exists, directory, writable, not in memory), ceilings kept. The error names the line that would allow
+// it.
+absl::Status ValidateTask(const v1::AgentConfig& config, const v1::StartTask& task,
+                          const std::vector<WorkloadEntry>& workloads = WorkloadTable());
 
 // Removes the scratch that manifests in <state>/manifests name and nothing else; manifests of live workers are left
 // alone. Returns what it removed, a line each. Call at the start of the agent and before each task.
