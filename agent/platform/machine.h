@@ -29,6 +29,9 @@ LastLevelCache ReadLastLevelCache(const std::string& root = "");
 // min(MemAvailable, what the cgroup leaves); nullopt if unknown.
 std::optional<uint64_t> ReadAvailableMemory(const std::string& root = "");
 
+// Memory nodes that are online; 1 where the machine does not say.
+unsigned ReadMemoryNodes(const std::string& root = "");
+
 v1::OperatingSystem ReadOperatingSystem(const std::string& root, std::vector<v1::UnreadFact>& unread);
 v1::Processor ReadProcessor(const std::string& root, std::vector<v1::UnreadFact>& unread);
 v1::Memory ReadMemory(const std::string& root, std::vector<v1::UnreadFact>& unread);

@@ -39,6 +39,11 @@ std::optional<uint64_t> ReadAvailableMemory(const std::string& root) {
   return available;
 }
 
+unsigned ReadMemoryNodes(const std::string& root) {
+  const std::vector<int> nodes = ParseCpuList(ReadText(root + "/sys/devices/system/node/online").value_or(""));
+  return nodes.empty() ? 1 : static_cast<unsigned>(nodes.size());
+}
+
 v1::Memory ReadMemory(const std::string& root, std::vector<v1::UnreadFact>& unread) {
   v1::Memory memory;
   if (const std::optional<uint64_t> total = ReadMeminfo(root, "MemTotal")) {
