@@ -1,0 +1,50 @@
+// Which columns a comparison has, and which of them a result belongs to. Private to collector/analysis.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "collector/analysis/comparison.h"
+
+namespace fleetmark::collector {
+
+// "mac-pro ssd", "mac-pro ssd (run 12)": how notes name a column.
+std::string ColumnName(const v1::ComparisonColumn& column, bool by_run);
+
+class Columns {
+ public:
+  Columns(const ResultSet& results, const ComparisonOptions& options);
+
+  const std::vector<v1::ComparisonColumn>& all() const { return columns_; }
+  std::vector<v1::ComparisonColumn>& all() { return columns_; }
+  bool by_run() const { return by_run_; }
+
+  // A result without a target (memory, CPU) stands in every column of its host.
+  std::vector<size_t> Of(const ResultRow& row) const;
+  std::vector<size_t> Of(const TaskNote& note) const;
+
+ private:
+  struct Key {
+    size_t order = 0;  // of the host or run, as asked
+    std::string host_name;
+    HostId host;
+    RunId run = 0;  // 0 unless columns are split by run
+    std::string target;
+    std::string disk;
+    auto operator<=>(const Key&) const = default;
+  };
+  bool Wanted(const std::string& host_name, const std::string& target) const;
+  Key KeyOf(RunId run, const HostId& host, const std::string& host_name, const std::string& target,
+            const std::string& disk) const;
+  std::vector<size_t> OfHost(const HostId& host, RunId run) const;
+
+  const ComparisonOptions& options_;
+  const bool by_run_;
+  std::map<Key, size_t> index_;
+  std::vector<v1::ComparisonColumn> columns_;
+};
+
+}  // namespace fleetmark::collector

@@ -1,0 +1,286 @@
+#include "collector/analysis/comparison.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "collector/analysis/columns.h"
+#include "collector/analysis/notes.h"
+#include "common/parameters/parameters.h"
+#include "common/statistics/compare.h"
+#include "common/summary/summary.h"
+
+namespace fleetmark::collector {
+namespace {
+
+// What was measured into one cell, before it is summarised.
+struct Cell {
+  std::vector<v1::Measurement> measurements;
+  RunId run = 0;  // the newest
+};
+
+struct Row {
+  std::string workload;
+  uint32_t version = 0;
+  std::string metric;
+  std::string parameters;
+  std::map<size_t, Cell> cells;  // by column
+};
+
+// Values that must not be taken for what they claim to be: they get no ratio either.
+bool IsInvalidating(const std::string& flag) {
+  static const std::set<std::string>* const kFlags =
+      new std::set<std::string>{"cached", "unsynced", "too_short", "impossible", "implausible", "stats_inconsistent"};
+  return kFlags->contains(flag);
+}
+
+class Comparer {
+ public:
+  Comparer(const ResultSet& results, const ComparisonOptions& options)
+      : results_(results), options_(options), columns_(results, options) {}
+
+  v1::CompareResponse Make() {
+    for (const ResultRow& result : results_.rows) Place(result);
+    for (Row& row : rows_) AddRow(row);
+    AddNotes();
+    for (size_t i = 0; i < columns_.all().size(); ++i) {
+      v1::ComparisonColumn& column = columns_.all()[i];
+      for (const RunId run : runs_of_column_[i]) column.add_run_ids(run);
+    }
+    Spell();
+    for (const v1::ComparisonColumn& column : columns_.all()) *response_.add_columns() = column;
+    return std::move(response_);
+  }
+
+ private:
+  const v1::WorkloadDescriptor* Descriptor(const std::string& workload, uint32_t version) const {
+    for (const v1::WorkloadDescriptor& descriptor : options_.workloads) {
+      if (descriptor.name() == workload && descriptor.version() == version) return &descriptor;
+    }
+    return nullptr;
+  }
+
+  std::string Format(const v1::WorkloadDescriptor* workload, const std::string& name,
+                     const v1::ParameterValue& value) const {
+    if (workload != nullptr) {
+      for (const v1::ParameterDescriptor& parameter : workload->parameters()) {
+        if (parameter.name() == name) return FormatParameter(parameter, value);
+      }
+    }
+    return FormatParameterValue(value);
+  }
+
+  std::string IdentityText(const ResultRow& result) const {
+    const v1::WorkloadDescriptor* workload = Descriptor(result.workload, result.version);
+    if (workload != nullptr) return DescribeNonDefaults(*workload, result.identity_parameters);
+    std::vector<std::string> parts;
+    for (const auto& [name, value] : result.identity_parameters) {
+      parts.push_back(absl::StrCat(name, "=", FormatParameterValue(value)));
+    }
+    return absl::StrJoin(parts, " ");
+  }
+
+  // The exact values, whatever their text looks like.
+  static std::string IdentityKey(const ResultRow& result) {
+    std::string key;
+    for (const auto& [name, value] : result.identity_parameters) {
+      absl::StrAppend(&key, name, "=", value.SerializeAsString(), "\n");
+    }
+    return key;
+  }
+
+  void Place(const ResultRow& result) {
+    const std::vector<size_t> columns = columns_.Of(result);
+    if (columns.empty()) return;
+    const std::string identity = options_.force ? "" : IdentityKey(result);
+    const auto [place, is_new] = index_.emplace(
+        std::make_tuple(result.workload, result.version, identity, result.measurement.metric()), rows_.size());
+    if (is_new) {
+      rows_.push_back({result.workload,
+                       result.version,
+                       result.measurement.metric(),
+                       options_.force ? "" : IdentityText(result),
+                       {}});
+    }
+    const v1::WorkloadDescriptor* workload = Descriptor(result.workload, result.version);
+    const std::string name = absl::StrCat(result.workload, "@", result.version);
+    for (const size_t column : columns) {
+      Cell& cell = rows_[place->second].cells[column];
+      cell.measurements.push_back(result.measurement);
+      cell.run = std::max(cell.run, result.run);
+      runs_of_column_[column].insert(result.run);
+      for (const auto& [parameter, value] : result.derived_parameters) {
+        derived_[name][parameter][column].insert(Format(workload, parameter, value));
+      }
+      for (const auto& [parameter, value] : result.measurement.derived_parameters()) {
+        derived_[absl::StrCat(name, " ", result.measurement.metric())][parameter][column].insert(
+            Format(workload, parameter, value));
+      }
+      for (const auto& [parameter, value] : result.identity_parameters) {
+        identity_[name][parameter][column].insert(Format(workload, parameter, value));
+      }
+      if (!result.agent_build.empty()) builds_[name]["agent build"][column].insert(result.agent_build);
+      versions_[result.workload].insert(result.version);
+    }
+  }
+
+  std::string MissingReason(const Row& row, size_t column) const {
+    for (const TaskNote& note : results_.notes) {
+      if (note.workload != row.workload) continue;
+      const std::vector<size_t> columns = columns_.Of(note);
+      if (std::find(columns.begin(), columns.end(), column) == columns.end()) continue;
+      return note.reason.empty() ? TaskStateText(note.state)
+                                 : absl::StrCat(TaskStateText(note.state), ": ", note.reason);
+    }
+    return "no result";
+  }
+
+  void AddRow(const Row& row) {
+    v1::ComparisonRow& out = *response_.add_rows();
+    out.set_workload(row.workload);
+    out.set_version(row.version);
+    out.set_metric(row.metric);
+    out.set_parameters(row.parameters);
+    std::vector<MetricSummary> summaries(columns_.all().size());
+    for (size_t column = 0; column < columns_.all().size(); ++column) {
+      v1::ComparisonCell& cell = *out.add_cells();
+      const auto found = row.cells.find(column);
+      if (found == row.cells.end()) {
+        cell.set_missing_reason(MissingReason(row, column));
+        continue;
+      }
+      MetricSummary& summary = summaries[column];
+      summary = SummarizeMeasurements(found->second.measurements);
+      if (out.unit() == v1::UNIT_UNSPECIFIED) out.set_unit(summary.unit);
+      if (out.direction() == v1::DIRECTION_UNSPECIFIED) out.set_direction(summary.direction);
+      if (summary.classic) out.set_classic(true);
+      FillCell(summary, found->second.run, cell);
+      for (const auto& [name, evidence] : summary.flags) {
+        flags_.push_back({column, row.workload, row.metric, name, evidence});
+        if (summary.excluded > 0) excluded_flags_[column].insert(name);
+      }
+      excluded_[column] += summary.excluded;
+    }
+    AddRatios(summaries, out);
+    MarkBest(summaries, out);
+  }
+
+  static void FillCell(const MetricSummary& summary, RunId run, v1::ComparisonCell& cell) {
+    cell.set_run_id(run);
+    cell.set_repetitions(static_cast<uint32_t>(summary.summary.n));
+    cell.set_excluded(summary.excluded);
+    cell.set_unverified(summary.unverified);
+    for (const auto& [name, evidence] : summary.flags) cell.add_flags(name);
+    if (!summary.summary.median.has_value()) {
+      cell.set_missing_reason(summary.missing_reason.empty() ? "no value" : summary.missing_reason);
+      return;
+    }
+    cell.set_median(*summary.summary.median);
+    if (summary.range.has_value()) {
+      cell.set_low(summary.range->low);
+      cell.set_high(summary.range->high);
+      cell.set_interval(summary.range_is_interval);
+    }
+    if (summary.latency_p50_seconds) cell.set_latency_p50_seconds(*summary.latency_p50_seconds);
+    if (summary.latency_p99_seconds) cell.set_latency_p99_seconds(*summary.latency_p99_seconds);
+    if (summary.cpu_percent) cell.set_cpu_percent(*summary.cpu_percent);
+  }
+
+  static bool HasRatio(const MetricSummary& summary) {
+    return !summary.flagged || std::none_of(summary.flags.begin(), summary.flags.end(),
+                                            [](const auto& flag) { return IsInvalidating(flag.first); });
+  }
+
+  static void AddRatios(const std::vector<MetricSummary>& summaries, v1::ComparisonRow& row) {
+    for (size_t i = 1; i < summaries.size(); ++i) {
+      if (!HasRatio(summaries[0]) || !HasRatio(summaries[i])) continue;
+      const BaselineRatio ratio = RatioToBaseline(summaries[0].summary.median, summaries[i].summary.median);
+      if (ratio.ratio.has_value()) row.mutable_cells(static_cast<int>(i))->set_ratio_to_first(*ratio.ratio);
+    }
+  }
+
+  // The best of at least two values without flags, and those within the noise band of it; none if that is all of them.
+  static void MarkBest(const std::vector<MetricSummary>& summaries, v1::ComparisonRow& row) {
+    const Direction direction = DirectionFromProto(row.direction());
+    if (direction == Direction::kNone) return;
+    std::vector<std::optional<double>> medians;
+    size_t known = 0;
+    for (const MetricSummary& summary : summaries) {
+      medians.push_back(summary.flagged ? std::nullopt : summary.summary.median);
+      if (medians.back().has_value()) ++known;
+    }
+    if (known < 2) return;
+    const absl::StatusOr<std::vector<size_t>> order = Rank(medians, direction);
+    if (!order.ok()) return;
+    const double best = *medians[order->front()];
+    std::vector<size_t> marked;
+    for (size_t i = 0; i < medians.size(); ++i) {
+      if (medians[i].has_value() && Judge(best, *medians[i], direction, kDefaultNoiseBand) == Verdict::kSame) {
+        marked.push_back(i);
+      }
+    }
+    if (marked.size() == known) return;
+    for (const size_t i : marked) row.mutable_cells(static_cast<int>(i))->set_best(true);
+  }
+
+  void AddNotes() {
+    for (const AskedHost& host : options_.hosts) {
+      const bool has_any = std::any_of(results_.rows.begin(), results_.rows.end(),
+                                       [&](const ResultRow& r) { return r.host == host.id; }) ||
+                           std::any_of(results_.notes.begin(), results_.notes.end(),
+                                       [&](const TaskNote& n) { return n.host == host.id; });
+      if (!has_any) response_.add_notes(absl::StrCat(host.name, ": no results yet"));
+    }
+  }
+
+  void Spell() {
+    const auto add = [&](const std::vector<std::string>& lines) {
+      for (const std::string& line : lines) response_.add_notes(line);
+    };
+    add(DescribeTasks(results_.notes, columns_.by_run()));
+    for (const auto& [workload, versions] : versions_) {
+      if (versions.size() < 2) continue;
+      response_.add_notes(
+          absl::StrCat(workload, ": versions ", absl::StrJoin(versions, " and "),
+                       " measure different things and are never compared: they stand in separate rows"));
+    }
+    add(DescribeDifferences(
+        identity_, columns_,
+        options_.force ? "differs, compared all the same" : "differs, so the values stand in separate rows"));
+    add(DescribeDifferences(derived_, columns_, "differs, as it follows from the machine"));
+    add(DescribeDifferences(builds_, columns_, "differs"));
+    for (const auto& [column, count] : excluded_) {
+      if (count == 0) continue;
+      response_.add_notes(absl::StrCat(ColumnName(columns_.all()[column], columns_.by_run()), ": ", count,
+                                       count == 1 ? " value" : " values", " left out of the medians (",
+                                       absl::StrJoin(excluded_flags_[column], ", "), ")"));
+    }
+    for (const std::string& line : SpellFlags(flags_, columns_)) response_.add_flags(line);
+  }
+
+  const ResultSet& results_;
+  const ComparisonOptions& options_;
+  Columns columns_;
+  std::vector<Row> rows_;
+  std::map<std::tuple<std::string, uint32_t, std::string, std::string>, size_t> index_;
+  ParameterTexts derived_, identity_, builds_;
+  std::map<std::string, std::set<uint32_t>> versions_;
+  std::map<size_t, std::set<RunId>> runs_of_column_;
+  std::vector<CellFlag> flags_;
+  std::map<size_t, uint32_t> excluded_;
+  std::map<size_t, std::set<std::string>> excluded_flags_;
+  v1::CompareResponse response_;
+};
+
+}  // namespace
+
+v1::CompareResponse CompareResults(const ResultSet& results, const ComparisonOptions& options) {
+  return Comparer(results, options).Make();
+}
+
+}  // namespace fleetmark::collector

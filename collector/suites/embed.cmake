@@ -1,0 +1,10 @@
+# Writes the suite files into a C++ source: cmake -DOUT=... -DFILES="a;b" -P embed.cmake
+set(text "// Generated from collector/suites/*.textproto.\n#include \"collector/suites/shipped.h\"\n\nnamespace fleetmark::collector {\n\n")
+string(APPEND text "const std::vector<SuiteFile>& ShippedSuiteFiles() {\n  static const auto* const kFiles = new std::vector<SuiteFile>{\n")
+foreach(file IN LISTS FILES)
+  file(READ "${file}" content)
+  get_filename_component(name "${file}" NAME)
+  string(APPEND text "      {\"${name}\", R\"SUITE(${content})SUITE\"},\n")
+endforeach()
+string(APPEND text "  };\n  return *kFiles;\n}\n\n}  // namespace fleetmark::collector\n")
+file(WRITE "${OUT}" "${text}")
