@@ -33,18 +33,18 @@ struct Column {
 
   std::string header;
   Align align = Align::kLeft;
-  std::optional<Unit> unit;  // of its numbers; CSV puts it into the column's name
-  std::string csv_name;      // "" = the header in lower_case_with_underscores
+  std::optional<Unit> unit{};  // of its numbers; CSV puts it into the column's name
+  std::string csv_name{};      // "" = the header in lower_case_with_underscores
   bool csv_flags = false;    // CSV gets a further column <name>_flags with the cells' flags, joined by ";"
   Where where = Where::kEverywhere;
 };
 
 struct Table {
-  std::string title;  // a line above; may be ""
-  std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;            // a row shorter than `columns` is filled with unknown
-  std::map<std::string, std::string> flag_texts;  // what a flag means; a flag that is not here is shown by itself
-  std::vector<std::string> notes;                 // lines under the table
+  std::string title{};  // a line above; may be ""
+  std::vector<Column> columns{};
+  std::vector<std::vector<Cell>> rows{};            // a row shorter than `columns` is filled with unknown
+  std::map<std::string, std::string> flag_texts{};  // what a flag means; a flag that is not here is shown by itself
+  std::vector<std::string> notes{};                 // lines under the table
 };
 
 struct RenderOptions {

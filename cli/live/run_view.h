@@ -1,0 +1,48 @@
+// RunView: what a run looks like while it goes on: one line per host. Pure: frames in, lines out; no I/O, no clock of
+// its own. One thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/render/output.h"
+#include "fleetmark/v1/fleet.pb.h"
+
+namespace fleetmark::cli {
+
+class RunView {
+ public:
+  // A whole run, or progress of one of its tasks.
+  void Take(const v1::WatchRunResponse& frame);
+
+  const v1::Run& run() const { return run_; }
+  bool has_run() const { return run_.id() != 0; }
+  bool final() const;
+
+  // For a terminal: one line per host, at most `width` columns wide.
+  std::vector<std::string> Lines(int width, bool utf8, UnitFamily units) const;
+
+  // For logs: what has changed since the last call, a line per host that entered another task or state.
+  std::vector<std::string> Changes(UnitFamily units);
+
+ private:
+  struct HostState {
+    std::string name;
+    std::string state;  // "disk.profile on ssd, measuring", "waiting", "done", "unreachable, ..."
+    std::string step;
+    double fraction = 0;  // of all its tasks
+    bool done = false;
+    std::optional<double> rate;
+    v1::Unit rate_unit = v1::UNIT_UNSPECIFIED;
+    std::optional<double> seconds_left;
+  };
+  std::vector<HostState> Hosts() const;
+
+  v1::Run run_;
+  std::map<int64_t, v1::Progress> progress_;       // newest, by task
+  std::map<std::string, std::string> last_state_;  // by host, for Changes()
+};
+
+}  // namespace fleetmark::cli
