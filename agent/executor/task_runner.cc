@@ -235,13 +235,13 @@ absl::Status TaskRunner::Pump() {
     const absl::Duration until_silence = dependencies_.silence_limit - absl::Nanoseconds(now_ns - last_heard_ns_);
     if (until_deadline <= absl::ZeroDuration()) {
       return absl::DeadlineExceededError(absl::StrCat("the worker of ", workload_->descriptor.name(),
-                                                      " did not end within ", FormatDuration(limits_.max_duration),
+                                                      " did not end within ", FormatTimeSpan(limits_.max_duration),
                                                       DescribeState(worker_->pid())));
     }
     if (until_silence <= absl::ZeroDuration()) {
       return absl::DeadlineExceededError(
           absl::StrCat("the worker of ", workload_->descriptor.name(), " hangs: not a word for ",
-                       FormatDuration(dependencies_.silence_limit), DescribeState(worker_->pid())));
+                       FormatTimeSpan(dependencies_.silence_limit), DescribeState(worker_->pid())));
     }
     pollfd fds[3] = {{worker_->event_fd(), POLLIN, 0}, {worker_->error_fd(), POLLIN, 0}, {stop_.fd(), POLLIN, 0}};
     if (::poll(fds, 3, PollTimeout(std::min(until_deadline, until_silence))) <= 0) continue;

@@ -26,8 +26,8 @@ absl::Status CheckCeilings(const AgentLimits& limits, const v1::WorkloadDescript
   const double longest = absl::ToDoubleSeconds(limits.max_duration);
   if (rule.has_budget_seconds() && rule.budget_seconds() > longest) {
     return absl::PermissionDeniedError(absl::StrCat(
-        "the repetitions of ", workload.name(), " may take ", FormatDuration(absl::Seconds(rule.budget_seconds())),
-        ", this host's configuration allows a task ", FormatDuration(limits.max_duration),
+        "the repetitions of ", workload.name(), " may take ", FormatTimeSpan(absl::Seconds(rule.budget_seconds())),
+        ", this host's configuration allows a task ", FormatTimeSpan(limits.max_duration),
         "; to allow it set there: max_duration: \"", FormatNumber(rule.budget_seconds()), "s\""));
   }
   for (const v1::ParameterDescriptor& parameter : workload.parameters()) {
@@ -38,7 +38,7 @@ absl::Status CheckCeilings(const AgentLimits& limits, const v1::WorkloadDescript
         absl::StrCat(workload.name(), ".", parameter.name(), "=", FormatParameter(parameter, found->second));
     if (parameter.type() == v1::PARAMETER_TYPE_SECONDS && value > longest) {
       return absl::PermissionDeniedError(
-          absl::StrCat(named, " is above what this host's configuration allows (", FormatDuration(limits.max_duration),
+          absl::StrCat(named, " is above what this host's configuration allows (", FormatTimeSpan(limits.max_duration),
                        "); to allow it set there: max_duration: \"", FormatNumber(value), "s\""));
     }
     if (parameter.type() == v1::PARAMETER_TYPE_BYTES && workload.writes() && limits.max_bytes.has_value() &&

@@ -74,7 +74,7 @@ class Loop {
     if (slept <= kSleepThatCounts) return absl::OkStatus();
     suspended_ = true;
     return absl::AbortedError(absl::StrCat("interrupted(suspend): the machine slept for ",
-                                           FormatDuration(absl::Seconds(slept)), " while it was measured"));
+                                           FormatTimeSpan(absl::Seconds(slept)), " while it was measured"));
   }
 
   // A workload that gives up early because it was told to has been cancelled, whatever it returns.
@@ -206,7 +206,7 @@ class Loop {
     } else if (dependencies_.cancellation->cause() == StopCause::kDeadline && !status.ok()) {
       set(v1::TASK_OUTCOME_FAILED,
           absl::StrCat(entry_.descriptor.name(), " did not end within its ",
-                       FormatDuration(absl::Seconds(start_.deadline_seconds())),
+                       FormatTimeSpan(absl::Seconds(start_.deadline_seconds())),
                        "; give it more with max_duration in this host's configuration, or ask for less"));
     } else if (status.ok()) {
       finished_.set_outcome(v1::TASK_OUTCOME_SUCCEEDED);
