@@ -35,7 +35,7 @@ struct Column {
   Align align = Align::kLeft;
   std::optional<Unit> unit{};  // of its numbers; CSV puts it into the column's name
   std::string csv_name{};      // "" = the header in lower_case_with_underscores
-  bool csv_flags = false;    // CSV gets a further column <name>_flags with the cells' flags, joined by ";"
+  bool csv_flags = false;      // CSV gets a further column <name>_flags with the cells' flags, joined by ";"
   Where where = Where::kEverywhere;
 };
 
