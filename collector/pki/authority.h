@@ -63,7 +63,7 @@ class Authority {
   absl::Status OpenAuthority(const std::string& key_file);
   absl::Status MakeAuthority(const std::string& key_file);
   absl::Status OpenServerIdentity();
-  absl::Status IssueServerCertificate(const PrivateKey& key, bool first);
+  absl::Status IssueServerCertificate(const PrivateKey& key);
 
   const TlsFiles files_;
   TrustStore& store_;

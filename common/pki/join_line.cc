@@ -18,7 +18,7 @@ constexpr size_t kCheckCharacters = 4;
 
 absl::Status Wrong(std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("read the join line: ", std::string(what),
-                                                 "; copy the whole line that `fleetmark hosts invite` printed"));
+                                                 "; copy the whole line that the invite printed"));
 }
 
 bool IsHost(std::string_view host) {
