@@ -74,8 +74,8 @@ Action DeclareRun(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--hosts,--host", options->hosts, "names, separated by commas")->allow_extra_args(false);
   app.add_flag("--all", options->all, "every host of the fleet");
-  app.add_option("--where", options->where, "hosts with this label (room=attic)
-      ->allow_extra_args(false); several must all hold");
+  app.add_option("--where", options->where, "hosts with this label (room=attic); several must all hold")
+      ->allow_extra_args(false);
   app.add_option("--target", options->targets, "TARGET, or HOST=TARGET; default: each host's default target")
       ->allow_extra_args(false);
   app.add_option("--set", options->sets, "a parameter, disk.profile.size=2GiB, or size=2GiB where only one has it")

@@ -45,7 +45,7 @@ std::string RuleText(const v1::RepetitionRule& rule) {
   if (rule.has_least()) text = absl::StrFormat("at least %d", rule.least());
   if (rule.has_most()) text += absl::StrFormat("%sat most %d", text.empty() ? "" : ", ", rule.most());
   if (rule.has_budget_seconds()) {
-    text += (text.empty() ? "" : ", ") + FormatDuration(absl::Seconds(rule.budget_seconds()));
+    text += (text.empty() ? "" : ", ") + FormatTimeSpan(absl::Seconds(rule.budget_seconds()));
   }
   return text;
 }

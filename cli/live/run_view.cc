@@ -131,7 +131,7 @@ std::vector<std::string> RunView::Lines(int width, bool utf8, UnitFamily units) 
     std::string line = name + " " + RenderBar(100 * host.fraction, width >= 80 ? 22 : 12, utf8) +
                        absl::StrFormat(" %3d%% ", static_cast<int>(100 * host.fraction));
     if (host.rate) line += " " + FormatQuantity(host.rate, UnitFromProto(host.rate_unit), units);
-    if (!host.done && host.seconds_left) line += "  " + FormatDuration(absl::Seconds(*host.seconds_left)) + " left";
+    if (!host.done && host.seconds_left) line += "  " + FormatTimeSpan(absl::Seconds(*host.seconds_left)) + " left";
     line += "  " + host.state;
     if (!host.step.empty()) line += " " + host.step;
     lines.push_back(width > 4 ? TruncateToWidth(line, width) : line);
