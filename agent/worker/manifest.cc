@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/worker/scratch.h"
+#include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 
 namespace fleetmark::agent {
@@ -18,6 +19,11 @@ absl::Status Failed(const char* what, const std::string& path) {
   return absl::UnavailableError(
       absl::StrCat(what, " ", path, ": ", strerror(errno), "; the state directory must be writable and have room"));
 }
+
+class SilentErrors : public google::protobuf::io::ErrorCollector {
+  void AddError(int, int, const std::string&) override {}
+  void AddWarning(int, int, const std::string&) override {}
+};
 
 absl::Status WriteAndSync(int fd, const std::string& text, const std::string& path) {
   size_t done = 0;
@@ -59,7 +65,9 @@ absl::StatusOr<v1::ScratchManifest> ReadManifest(const std::string& path) {
   const ssize_t count = ::read(file.get(), buffer, sizeof buffer);
   if (count < 0) return Failed("read", path);
   v1::ScratchManifest manifest;
+  SilentErrors errors;
   google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&errors);
   if (!parser.ParseFromString(std::string(buffer, static_cast<size_t>(count)), &manifest)) {
     return absl::DataLossError(absl::StrCat(path, " is not a manifest"));
   }
