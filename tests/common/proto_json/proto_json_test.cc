@@ -1,0 +1,31 @@
+#include "common/proto_json/proto_json.h"
+
+#include <gtest/gtest.h>
+
+#include "fleetmark/v1/fleet.pb.h"
+
+namespace fleetmark {
+namespace {
+
+TEST(ProtoJsonTest, KeepsFieldNamesAndPrintsFalseButNotAbsent) {
+  v1::Host host;
+  host.set_name("mac-pro");
+  const auto json = RenderProtoJson(host);
+  ASSERT_TRUE(json.ok());
+  EXPECT_NE(json->find("\"connected\": false"), std::string::npos) << *json;
+  EXPECT_EQ(json->find("last_seen_unix_seconds"), std::string::npos) << *json;
+  EXPECT_EQ(json->back(), '\n');
+}
+
+// C-129: absent is not zero.
+TEST(ProtoJsonTest, TellsAbsentFromZero) {
+  v1::ComparisonCell cell;
+  cell.set_median(0);
+  const auto json = RenderProtoJson(cell);
+  ASSERT_TRUE(json.ok());
+  EXPECT_NE(json->find("\"median\": 0"), std::string::npos) << *json;
+  EXPECT_EQ(json->find("\"low\""), std::string::npos) << *json;
+}
+
+}  // namespace
+}  // namespace fleetmark
