@@ -62,15 +62,11 @@ class StackCounters {
  private:
   struct Level {
     std::vector<std::string> devices;
-    uint64_t start_read = 0;
-    uint64_t start_written = 0;
+    std::vector<DeviceCounters> start;  // of each device
   };
-  struct Sum {
-    uint64_t read = 0;
-    uint64_t written = 0;
-  };
-  std::optional<Sum> Read(const Level& level) const;  // nullopt: a device is gone
-  std::optional<uint64_t> LeastGrowth(uint64_t Sum::*sum, uint64_t Level::*start) const;
+  // nullopt: a device is gone, or was replaced (its counter went backwards).
+  std::optional<uint64_t> Growth(const Level& level, uint64_t DeviceCounters::*counter) const;
+  std::optional<uint64_t> LeastGrowth(uint64_t DeviceCounters::*counter) const;
 
   std::string root_;
   std::vector<Level> levels_;  // only those whose every device has counters; top down

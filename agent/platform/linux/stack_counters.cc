@@ -48,46 +48,40 @@ StackCounters::StackCounters(const StorageStack& stack, std::string root) : root
 
 void StackCounters::Start() {
   for (Level& level : levels_) {
-    const Sum sum = Read(level).value_or(Sum{});
-    level.start_read = sum.read;
-    level.start_written = sum.written;
+    level.start.clear();
+    for (const std::string& device : level.devices) {
+      level.start.push_back(ReadDeviceCounters(device, root_).value_or(DeviceCounters{}));
+    }
   }
 }
 
-std::optional<StackCounters::Sum> StackCounters::Read(const Level& level) const {
-  Sum sum;
-  for (const std::string& device : level.devices) {
-    const std::optional<DeviceCounters> counters = ReadDeviceCounters(device, root_);
-    if (!counters) return std::nullopt;
-    sum.read += counters->read_bytes;
-    sum.written += counters->written_bytes;
+std::optional<uint64_t> StackCounters::Growth(const Level& level, uint64_t DeviceCounters::*counter) const {
+  if (level.start.size() != level.devices.size()) return std::nullopt;  // not started
+  uint64_t growth = 0;
+  for (size_t i = 0; i < level.devices.size(); ++i) {
+    const std::optional<DeviceCounters> now = ReadDeviceCounters(level.devices[i], root_);
+    if (!now || (*now).*counter < level.start[i].*counter) return std::nullopt;
+    growth += (*now).*counter - level.start[i].*counter;
   }
-  return sum;
+  return growth;
 }
 
-std::optional<uint64_t> StackCounters::LeastGrowth(uint64_t Sum::*sum, uint64_t Level::*start) const {
+std::optional<uint64_t> StackCounters::LeastGrowth(uint64_t DeviceCounters::*counter) const {
   std::optional<uint64_t> least;
   for (const Level& level : levels_) {
-    const std::optional<Sum> now = Read(level);
-    // A counter that went backwards belongs to a device that was replaced: its level tells nothing.
-    if (!now || (*now).*sum < level.*start) continue;
-    const uint64_t growth = (*now).*sum - level.*start;
-    least = least ? std::min(*least, growth) : growth;
+    const std::optional<uint64_t> growth = Growth(level, counter);
+    if (growth) least = least ? std::min(*least, *growth) : *growth;
   }
   return least;
 }
 
-std::optional<uint64_t> StackCounters::ReadBytes() const { return LeastGrowth(&Sum::read, &Level::start_read); }
+std::optional<uint64_t> StackCounters::ReadBytes() const { return LeastGrowth(&DeviceCounters::read_bytes); }
 
-std::optional<uint64_t> StackCounters::WrittenBytes() const {
-  return LeastGrowth(&Sum::written, &Level::start_written);
-}
+std::optional<uint64_t> StackCounters::WrittenBytes() const { return LeastGrowth(&DeviceCounters::written_bytes); }
 
 std::optional<uint64_t> StackCounters::TopReadBytes() const {
   if (levels_.empty()) return std::nullopt;
-  const std::optional<Sum> now = Read(levels_.front());
-  if (!now || now->read < levels_.front().start_read) return std::nullopt;
-  return now->read - levels_.front().start_read;
+  return Growth(levels_.front(), &DeviceCounters::read_bytes);
 }
 
 bool StackCounters::Idle() const {
