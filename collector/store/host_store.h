@@ -9,8 +9,8 @@ namespace fleetmark::collector {
 
 struct Claimant {
   std::string collector_id;
-  std::string session_id;    // of the agent's process
-  std::string boot_id;       // of its machine
+  std::string session_id;  // of the agent's process
+  std::string boot_id;     // of its machine
 };
 
 class HostStore {

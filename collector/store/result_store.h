@@ -8,13 +8,13 @@
 namespace fleetmark::collector {
 
 struct StoredRecords {
-  std::vector<v1::Ack> acks;               // highest contiguous committed sequence per (task, attempt) touched
-  std::vector<RunId> changed_runs;         // whose task or run state changed
+  std::vector<v1::Ack> acks;        // highest contiguous committed sequence per (task, attempt) touched
+  std::vector<RunId> changed_runs;  // whose task or run state changed
   struct Quarantined {
     v1::RecordId id;
     std::string reason;
   };
-  std::vector<Quarantined> quarantined;    // kept aside with their reason; acknowledged all the same
+  std::vector<Quarantined> quarantined;  // kept aside with their reason; acknowledged all the same
   uint64_t duplicates = 0;
 };
 
@@ -26,20 +26,20 @@ struct ResultRow {
   std::string host_name;
   std::string target;
   std::string target_path;
-  std::string disk;                        // identity of the first disk; empty without target
-  std::string disk_label;                  // model or kernel name
-  std::string stack;                       // "ext4 > vda1 > vda"
+  std::string disk;        // identity of the first disk; empty without target
+  std::string disk_label;  // model or kernel name
+  std::string stack;       // "ext4 > vda1 > vda"
   std::string workload;
   uint32_t version = 0;
   std::map<std::string, v1::ParameterValue> identity_parameters;
   std::map<std::string, v1::ParameterValue> derived_parameters;
   std::string agent_build;
   uint32_t repetition = 0;
-  v1::Measurement measurement;             // with its histogram and flags (those of its repetition included)
+  v1::Measurement measurement;  // with its histogram and flags (those of its repetition included)
   double started_unix_seconds = 0;
 };
 
-struct TaskNote {                          // of tasks that yielded nothing, or less
+struct TaskNote {  // of tasks that yielded nothing, or less
   RunId run = 0;
   HostId host;
   std::string host_name;
@@ -51,13 +51,13 @@ struct TaskNote {                          // of tasks that yielded nothing, or 
 };
 
 struct ResultQuery {
-  std::vector<HostId> hosts;               // newest results of each, per workload@version, target and identity parameters
-  std::vector<RunId> runs;                 // or all results of these runs
-  std::vector<std::string> workloads;      // only these
+  std::vector<HostId> hosts;           // newest results of each, per workload@version, target and identity parameters
+  std::vector<RunId> runs;             // or all results of these runs
+  std::vector<std::string> workloads;  // only these
 };
 
 struct ResultSet {
-  std::vector<ResultRow> rows;             // warm-ups and superseded attempts left out; in order of run, task, repetition
+  std::vector<ResultRow> rows;  // warm-ups and superseded attempts left out; in order of run, task, repetition
   std::vector<TaskNote> notes;
 };
 
@@ -65,10 +65,10 @@ class ResultStore {
  public:
   virtual ~ResultStore() = default;
 
-  // One transaction: inserts what is new (keyed by task, attempt, sequence), updates task and run states for started and
-  // finished records, and returns what may be acknowledged - after the commit. A record of another host's task, with
-  // other content than the one stored under its key, or that the schema refuses (NaN, over-long text), is quarantined
-  // and does not hold up the others. A commit of unknown outcome is looked up, not repeated blindly.
+  // One transaction: inserts what is new (keyed by task, attempt, sequence), updates task and run states for started
+  // and finished records, and returns what may be acknowledged - after the commit. A record of another host's task,
+  // with other content than the one stored under its key, or that the schema refuses (NaN, over-long text), is
+  // quarantined and does not hold up the others. A commit of unknown outcome is looked up, not repeated blindly.
   virtual absl::StatusOr<StoredRecords> StoreRecords(const HostId& host, const std::vector<v1::Record>& records) = 0;
 
   virtual absl::StatusOr<ResultSet> Query(const ResultQuery& query) = 0;

@@ -10,16 +10,16 @@ namespace fleetmark::collector {
 
 struct NewTask {
   HostId host;
-  std::string host_name;                       // as it is now; copied
-  std::map<std::string, std::string> labels;   // as they are now; copied
-  uint32_t position = 0;                       // order on its host
+  std::string host_name;                      // as it is now; copied
+  std::map<std::string, std::string> labels;  // as they are now; copied
+  uint32_t position = 0;                      // order on its host
   std::string workload;
   uint32_t version = 0;
-  std::string target;                          // empty: needs none
-  std::map<std::string, v1::ParameterValue> parameters;   // identity, after defaulting, and derived ones the user fixed
+  std::string target;                                    // empty: needs none
+  std::map<std::string, v1::ParameterValue> parameters;  // identity, after defaulting, and derived ones the user fixed
   v1::RepetitionRule repetition_rule;
   std::optional<double> quiet_wait_seconds;
-  std::string skipped_because;                 // not empty: created as skipped with this reason
+  std::string skipped_because;  // not empty: created as skipped with this reason
 };
 
 struct NewRun {
@@ -29,7 +29,7 @@ struct NewRun {
   std::string created_by;
   bool serial = false;
   absl::Duration give_up = absl::Hours(24);
-  std::vector<NewTask> tasks;                  // not empty
+  std::vector<NewTask> tasks;  // not empty
 };
 
 class RunStore {
@@ -41,7 +41,7 @@ class RunStore {
 
   // With tasks, their progress rows and whether their hosts are connected.
   virtual absl::StatusOr<v1::Run> GetRun(RunId run) = 0;
-  virtual absl::StatusOr<RunId> NewestRun() = 0;                                   // NOT_FOUND: none yet
+  virtual absl::StatusOr<RunId> NewestRun() = 0;  // NOT_FOUND: none yet
   virtual absl::StatusOr<std::vector<v1::Run>> ListRuns(uint32_t limit, std::optional<RunId> before) = 0;
 
   // Queued tasks become cancelled; assigned and running ones are marked, for the host's collector to cancel. A run

@@ -14,7 +14,7 @@
 namespace fleetmark::collector {
 
 struct DatabaseOptions {
-  std::string dsn;                                   // libpq connection string or URI, without a password in logs
+  std::string dsn;  // libpq connection string or URI, without a password in logs
   unsigned pool_size = 8;
   absl::Duration connect_deadline = absl::Seconds(30);
   absl::Duration statement_timeout = absl::Seconds(30);
@@ -22,7 +22,7 @@ struct DatabaseOptions {
 
 struct Notification {
   enum class Kind { kRun, kTask, kHost, kProgress } kind = Kind::kRun;
-  std::string id;                                    // run id, host id
+  std::string id;  // run id, host id
 };
 
 class Store {
@@ -41,9 +41,9 @@ class Store {
   // Calls `callback` on the listener's own thread for each notification, and with (kRun, "") after every (re)connection
   // and every 2 s, since notifications are hints: the caller looks at the rows. Once, before the first use.
   virtual void Listen(std::function<void(const Notification&)> callback) = 0;
-  virtual void StopListening() = 0;                  // joins the thread; idempotent
+  virtual void StopListening() = 0;  // joins the thread; idempotent
 
-  virtual absl::Status Check() = 0;                  // a round trip: is the database there?
+  virtual absl::Status Check() = 0;  // a round trip: is the database there?
 };
 
 }  // namespace fleetmark::collector

@@ -18,15 +18,15 @@ struct TokenGrant {
 
 struct IssuedCertificate {
   std::string serial_hex;
-  std::string subject;           // "urn:fleetmark:host:<uuid>"
-  std::string pem;               // chain, leaf first
+  std::string subject;  // "urn:fleetmark:host:<uuid>"
+  std::string pem;      // chain, leaf first
   absl::Time expires;
 };
 
 struct Enrolled {
   TokenGrant grant;
-  std::string id;                // host's or collector's UUID, or the person's name
-  std::string name;              // a host's unique fleet name
+  std::string id;    // host's or collector's UUID, or the person's name
+  std::string name;  // a host's unique fleet name
   IssuedCertificate certificate;
 };
 

@@ -22,7 +22,7 @@
 
 namespace fleetmark::collector {
 
-using HostId = std::string;      // UUID in its 36-character text form
+using HostId = std::string;  // UUID in its 36-character text form
 using RunId = int64_t;
 using TaskId = int64_t;
 
