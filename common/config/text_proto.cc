@@ -61,6 +61,7 @@ class Collector : public google::protobuf::io::ErrorCollector {
     std::string reason = absl::StrCat("unknown field \"", field, "\"");
     if (type == nullptr) return reason;
     std::vector<std::string> fields;
+    fields.reserve(static_cast<size_t>(type->field_count()));
     for (int i = 0; i < type->field_count(); ++i) fields.push_back(type->field(i)->name());
     if (const std::string nearest = NearestMatch(field, fields); !nearest.empty()) {
       return absl::StrCat(reason, " (did you mean \"", nearest, "\"?)");

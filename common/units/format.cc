@@ -165,8 +165,9 @@ std::string FormatTimeSpan(std::optional<absl::Duration> duration) {
                              : absl::StrCat(seconds / 60, " min ", seconds % 60, " s");
   }
   const int64_t minutes = seconds / 60;
-  if (minutes < 24 * 60) return absl::StrFormat("%d h %02d min", minutes / 60, minutes % 60);
-  return absl::StrFormat("%d d %02d h", minutes / (24 * 60), minutes / 60 % 24);
+  constexpr int64_t kMinutesPerDay = int64_t{24} * 60;
+  if (minutes < kMinutesPerDay) return absl::StrFormat("%d h %02d min", minutes / 60, minutes % 60);
+  return absl::StrFormat("%d d %02d h", minutes / kMinutesPerDay, minutes / 60 % 24);
 }
 
 std::optional<absl::Duration> EstimateTimeLeft(double fraction, absl::Duration elapsed) {
