@@ -190,7 +190,9 @@ absl::Status TaskRunner::StartWorker() {
 
   v1::WorkerControl control;
   v1::WorkerStart& start = *control.mutable_start();
-  const std::string id = absl::StrCat(task_.task_id(), "-", task_.attempt());
+  // A collector's tasks have positive ids; those of `fleetmark-agent run` are told from them by name.
+  const std::string id = task_.task_id() < 0 ? absl::StrCat("local", task_.task_id(), "-", task_.attempt())
+                                             : absl::StrCat(task_.task_id(), "-", task_.attempt());
   start.set_workload(workload_->descriptor.name());
   start.set_version(workload_->descriptor.version());
   *start.mutable_parameters() = task_.parameters();

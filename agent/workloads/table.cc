@@ -1,9 +1,15 @@
+// The one table of everything this agent can measure, in the order of the handbook.
+#include "agent/workloads/host/host_clock.h"
+#include "agent/workloads/memory/memory_stream.h"
 #include "agent/workloads/workload.h"
 
 namespace fleetmark::agent {
 
 const std::vector<WorkloadEntry>& WorkloadTable() {
-  static const auto* table = new std::vector<WorkloadEntry>{};
+  static const auto* table = new std::vector<WorkloadEntry>{
+      MemoryStreamEntry(),
+      HostClockEntry(),
+  };
   return *table;
 }
 

@@ -1,0 +1,18 @@
+// fleetmark-agent: measures this machine. As `fleetmark-agent worker` it is the process that does it (see
+// agent/worker).
+#include <string_view>
+
+#include "agent/command_line.h"
+#include "agent/executor/own_image.h"
+#include "agent/worker/worker.h"
+
+int main(int argc, char** argv) {
+  using namespace fleetmark::agent;
+  if (argc > 1 && std::string_view(argv[1]) == kWorkerArgument) {
+    return RunWorker(kWorkerControlFd, kWorkerEventFd, WorkloadTable());
+  }
+  RememberOwnImage();
+  fleetmark::StopSignal stop;
+  fleetmark::StopOnSignals(stop);
+  return RunCommandLine(argc, argv, stop);
+}
