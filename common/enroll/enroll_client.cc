@@ -19,16 +19,16 @@ namespace {
 constexpr absl::Duration kHandshakeTimeout = absl::Seconds(5);
 constexpr absl::Duration kEnrollTimeout = absl::Seconds(30);
 
-std::string NameOf(IdentityKind kind) {
+v1::InviteKind KindOf(IdentityKind kind) {
   switch (kind) {
     case IdentityKind::kHost:
-      return "a host (fleetmark-agent join)";
+      return v1::INVITE_KIND_HOST;
     case IdentityKind::kCollector:
-      return "a collector (fleetmark-collector join)";
+      return v1::INVITE_KIND_COLLECTOR;
     case IdentityKind::kPerson:
-      return "a person (fleetmark login)";
+      return v1::INVITE_KIND_PERSON;
   }
-  return {};
+  return v1::INVITE_KIND_UNSPECIFIED;
 }
 
 absl::Status CheckNoIdentity(const EnrollOptions& options) {
@@ -95,8 +95,8 @@ absl::StatusOr<EnrolledIdentity> CheckResponse(const v1::EnrollResponse& respons
   const absl::StatusOr<Identity> identity = IdentityOfCertificate(chain);
   if (!identity.ok()) return identity.status();
   if (identity->kind != kind) {
-    return absl::FailedPreconditionError(absl::StrCat("join: this line is for ", NameOf(identity->kind), ", not for ",
-                                                      NameOf(kind), "; ask for another, since it is used up now"));
+    return absl::FailedPreconditionError(absl::StrCat("join: the collector gave a certificate for ", ToUri(*identity),
+                                                      ", which is not what this program is"));
   }
   EnrolledIdentity enrolled;
   enrolled.identity = *identity;
@@ -162,6 +162,7 @@ absl::StatusOr<EnrolledIdentity> EnrollWithLine(const EnrollOptions& options) {
   request.set_token(line->token);
   request.set_certificate_request_der(*csr);
   request.set_host_name(options.reported_name);
+  request.set_kind(KindOf(options.kind));
 
   const absl::StatusOr<v1::EnrollResponse> response =
       CallEnroll(trusted->address, trusted->ca_pem, request, kEnrollTimeout);

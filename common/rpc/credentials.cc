@@ -50,12 +50,13 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ReloadingCredentials(
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Dial(const std::string& address,
-                                                    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+                                                    const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+                                                    int keepalive_ms = kKeepaliveMs) {
   const absl::StatusOr<Address> parsed = ParseAddress(address, kMainPort);
   if (!parsed.ok()) return parsed.status();
   grpc::ChannelArguments arguments;
   arguments.SetSslTargetNameOverride(std::string(kCollectorDnsName));
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive_ms);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
@@ -100,9 +101,10 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ReloadingAnonymousServe
   return ReloadingCredentials(files, GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
 }
 
-absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& address, const TlsMaterial& material) {
+absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& address, const TlsMaterial& material,
+                                                           absl::Duration keepalive) {
   if (const absl::Status status = CheckValidity(material, absl::Now()); !status.ok()) return status;
-  return Dial(address, ClientCredentials(material));
+  return Dial(address, ClientCredentials(material), static_cast<int>(absl::ToInt64Milliseconds(keepalive)));
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeAnonymousChannel(const std::string& address,

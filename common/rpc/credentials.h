@@ -14,6 +14,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/pki/tls_files.h"
 #include "common/rpc/address.h"
 
@@ -37,8 +38,9 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ReloadingAnonymousServe
 
 // A lazy channel: nothing is dialled before the first call. The peer must be a collector of the material's CA, named
 // kCollectorDnsName, whatever the address. INVALID_ARGUMENT: the address. FAILED_PRECONDITION: our own certificate has
-// expired by the local clock.
-absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& address, const TlsMaterial& material);
+// expired by the local clock. `keepalive` is the time between two pings, for a peer that found the usual ones too many.
+absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& address, const TlsMaterial& material,
+                                                           absl::Duration keepalive = absl::Seconds(20));
 
 // A channel without a client certificate, for enrolment: `ca_pem` is the only root.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeAnonymousChannel(const std::string& address,

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <string>
 
 #include "common/log/log.h"
@@ -57,8 +56,8 @@ void SetEnvironment() {
 }  // namespace
 
 void PrepareRpcEnvironment() {
-  static std::once_flag once;
-  std::call_once(once, SetEnvironment);
+  static const bool done = (SetEnvironment(), true);
+  (void)done;
 }
 
 void PrepareRpc(RpcLog log) {

@@ -132,10 +132,6 @@ absl::StatusOr<v1::CreateInviteResponse> Enrollment::CreateInvite(const v1::Crea
   if (!line.ok()) return line.status();
   const absl::Time expires = clock_.Now() + *validity;
   if (absl::Status status = store_.AddToken(Sha256Hex(token), *grant, expires, who); !status.ok()) return status;
-  const std::string detail = grant->kind == v1::INVITE_KIND_PERSON
-                                 ? absl::StrCat(grant->person_name, " as ", RoleText(grant->role))
-                                 : v1::InviteKind_Name(grant->kind);
-  if (absl::Status status = store_.Audit(who, "invite", detail); !status.ok()) return status;
 
   v1::CreateInviteResponse response;
   response.set_join_line(*line);
@@ -152,7 +148,11 @@ absl::StatusOr<v1::EnrollResponse> Enrollment::Enroll(const v1::EnrollRequest& r
     limiter_.CountFailure(peer);
     return absl::InvalidArgumentError("enrol: token or host name are too long");
   }
-  const auto sign = [&](const TokenGrant& grant, const std::string& id) {
+  const auto sign = [&](const TokenGrant& grant, const std::string& id) -> absl::StatusOr<IssuedCertificate> {
+    if (request.kind() != v1::INVITE_KIND_UNSPECIFIED && request.kind() != grant.kind) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("this line is for another program; it is still good, with: ", CommandFor(grant.kind), " LINE"));
+    }
     return authority_.Sign(IdentityFor(grant, id), request.certificate_request_der());
   };
   const absl::StatusOr<Enrolled> enrolled =
