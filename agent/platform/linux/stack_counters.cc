@@ -50,13 +50,13 @@ void StackCounters::Start() {
   for (Level& level : levels_) {
     level.start.clear();
     for (const std::string& device : level.devices) {
-      level.start.push_back(ReadDeviceCounters(device, root_).value_or(DeviceCounters{}));
+      if (const auto counters = ReadDeviceCounters(device, root_)) level.start.push_back(*counters);
     }
   }
 }
 
 std::optional<uint64_t> StackCounters::Growth(const Level& level, uint64_t DeviceCounters::*counter) const {
-  if (level.start.size() != level.devices.size()) return std::nullopt;  // not started
+  if (level.start.size() != level.devices.size()) return std::nullopt;  // not started, or gone then
   uint64_t growth = 0;
   for (size_t i = 0; i < level.devices.size(); ++i) {
     const std::optional<DeviceCounters> now = ReadDeviceCounters(level.devices[i], root_);
