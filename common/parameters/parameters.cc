@@ -150,7 +150,7 @@ absl::StatusOr<v1::ParameterValue> ParseParameter(const v1::ParameterDescriptor&
   v1::ParameterValue value;
   if (IsNumeric(descriptor.type())) {
     const absl::StatusOr<double> number = ParseByType(descriptor.type(), text);
-    if (!number.ok()) return Invalid(descriptor, std::string(number.status().message()));
+    if (!number.ok()) return Invalid(descriptor, EscapeForTerminal(std::string(number.status().message())));
     value = NumberValue(*number);
   } else if (descriptor.type() == v1::PARAMETER_TYPE_FLAG) {
     const std::optional<bool> flag = ParseFlag(text);
