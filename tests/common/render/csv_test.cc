@@ -39,6 +39,13 @@ TEST(RenderCsvTest, GuardsFormulasAndLeavesNumbersAlone) {  // C-157
             "\"say \"\"hi\"\"\",-12.5\r\n");
 }
 
+TEST(RenderCsvTest, GuardsEveryStartOfAFormula) {  // C-157
+  for (const char first : std::string("=+-@\t\r")) {
+    const std::string csv = RenderCsv(TableOf({std::string(1, first) + "x"}));
+    EXPECT_NE(csv.find(std::string("\r\n\"'") + first + "x\","), std::string::npos) << csv;
+  }
+}
+
 TEST(RenderCsvTest, ReadsBackTheOriginal) {  // C-157
   for (const bool raw : {false, true}) {
     const CsvOptions options{.raw = raw};
