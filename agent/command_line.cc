@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/commands/daemon.h"
 #include "agent/commands/run.h"
 #include "agent/commands/show.h"
 #include "common/render/json.h"
@@ -23,7 +24,10 @@ struct Arguments {
   std::string config;
   std::string state_directory;
   RunOptions run;
+  std::vector<std::string> join_line;
+  std::string join_target;
 
+  Places places() const { return {config, state_directory}; }
   OutputOptions Output() const {
     OutputOptions options;
     options.mode = json ? OutputMode::kJson : OutputModeFromName(output).value_or(OutputMode::kTable);
@@ -103,6 +107,39 @@ void DeclareWorkloads(CLI::App& app, Arguments& arguments, Action& chosen) {
   workloads->callback([&] { chosen = [&] { return ShowWorkloads(arguments.Output()); }; });
 }
 
+void DeclareState(CLI::App& app, Arguments& arguments) {
+  app.add_option("--state-dir", arguments.state_directory, "identity, spool and notes about scratch files")
+      ->envname("FLEETMARK_AGENT_STATE_DIR");
+}
+
+void DeclareDaemon(CLI::App& app, Arguments& arguments, Action& chosen, StopSignal& stop) {
+  CLI::App* start =
+      app.add_subcommand("start", "Connect to the fleet's collectors and do what they ask, until stopped");
+  CLI::App* join = app.add_subcommand("join", "Make this machine a member of a fleet");
+  join->add_option("LINE", arguments.join_line, "what `fleetmark hosts invite` printed")->required();
+  join->add_option("--target", arguments.join_target, "directory to measure by default; default: one in the state");
+  CLI::App* reset = app.add_subcommand("reset-id", "Forget identity and spool, in a copy of a machine that has joined");
+  CLI::App* status =
+      app.add_subcommand("status", "Show the identity, whether the agent runs, and what waits to be sent");
+  for (CLI::App* command : {start, join, reset, status}) {
+    DeclareConfig(*command, arguments);
+    DeclareState(*command, arguments);
+  }
+  start->footer(
+      "Example:\n  fleetmark-agent start\n\nIt stays in the foreground and logs to stderr; SIGTERM stops it.");
+  join->footer("Example:\n  fleetmark-agent join LINE --target /mnt/ssd");
+  start->callback([&] { chosen = [&] { return StartDaemon(arguments.places(), stop); }; });
+  join->callback([&] {
+    chosen = [&] {
+      std::string line;
+      for (const std::string& word : arguments.join_line) line += (line.empty() ? "" : " ") + word;
+      return Join(arguments.places(), line, arguments.join_target);
+    };
+  });
+  reset->callback([&] { chosen = [&] { return ResetId(arguments.places()); }; });
+  status->callback([&] { chosen = [&] { return ShowStatus(arguments.places()); }; });
+}
+
 // A word that is no command: names the nearest one.
 std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error, int argc, const char* const* argv) {
   if (argc < 2 || argv[1][0] == '-') return error.what();
@@ -127,11 +164,14 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop) {
   app.footer(
       "Examples:\n"
       "  fleetmark-agent run disk.profile --target .    measure the disk this directory is on\n"
-      "  fleetmark-agent inventory                      what it knows of this machine\n\n"
-      "Exit codes: 0 ok, 1 failed or partial, 2 usage, 4 nothing matched, 130 Ctrl-C");
+      "  fleetmark-agent inventory                      what it knows of this machine\n"
+      "  fleetmark-agent join LINE                      become a member of a fleet\n"
+      "  fleetmark-agent start                          serve it\n\n"
+      "Exit codes: 0 ok, 1 failed or partial, 2 usage, 3 collector unreachable, 4 nothing matched, 130 Ctrl-C");
   DeclareRun(app, arguments, chosen, stop);
   DeclareInventory(app, arguments, chosen);
   DeclareWorkloads(app, arguments, chosen);
+  DeclareDaemon(app, arguments, chosen, stop);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -66,7 +66,7 @@ absl::Status SqliteSpool::OpenFile() {
   absl::Status status = PrepareSchema();
   if (absl::IsDataLoss(status)) status = MoveAside(status);
   if (status.ok()) status = LoadMirror();
-  if (status.ok() && !started_) {
+  if (status.ok() && !started_ && options_.interrupt_running) {
     status = InterruptRunning();
     started_ = status.ok();
   }

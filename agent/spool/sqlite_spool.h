@@ -27,6 +27,7 @@ class SqliteSpool : public Spool {
     std::string path;                                 // of the file; its directory must exist
     uint64_t capacity_bytes = uint64_t{200} << 20;    // for all records and reservations
     uint64_t task_reserve_bytes = uint64_t{1} << 20;  // kept free for each task that is queued or running
+    bool interrupt_running = true;  // false: only to look into the spool of an agent that is not there
   };
 
   explicit SqliteSpool(Options options);
