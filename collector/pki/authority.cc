@@ -54,8 +54,8 @@ absl::Status Authority::OpenAuthority(const std::string& key_file) {
   absl::StatusOr<std::string> known = store_.GetAuthority();
   if (absl::IsNotFound(known.status())) {
     const absl::Status made = MakeAuthority(key_file);
-    if (!absl::IsAlreadyExists(made)) return made;
-    // Another collector was first on this database, between our look and our write.
+    // ALREADY_EXISTS: another collector was first on this database, between our look and our write.
+    if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
     known = store_.GetAuthority();
   }
   if (!known.ok()) return WithContext(known.status(), "read the fleet's CA from the database");

@@ -10,6 +10,8 @@
 
 #include <cerrno>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/pki/identity.h"

@@ -68,7 +68,7 @@ absl::StatusOr<std::string> BareHost(const std::string& text) {
     return absl::InvalidArgumentError(
         absl::StrCat("invite: the address \"", text.substr(0, 300), "\" is neither a name nor an IP address"));
   }
-  if (address->port != 1) {
+  if (*address == *ParseAddress(text, 2)) {  // whatever the default: there is a port in the text
     return absl::InvalidArgumentError(
         absl::StrCat("invite: give the address \"", text, "\" without a port; the ports are the collector's"));
   }

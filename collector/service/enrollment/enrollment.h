@@ -22,7 +22,7 @@ class Enrollment {
     std::vector<std::string> hosts;  // how others reach this machine: IP addresses and names (see advertise.h)
     uint16_t enrollment_port = 0;
     uint16_t main_port = 0;
-    RateLimiter::Options limits;
+    RateLimiter::Options limits = {};
   };
 
   Enrollment(Authority& authority, TrustStore& store, Options options, const Clock& clock = SystemClock());
