@@ -35,6 +35,12 @@ void Scheduler::Shutdown() {
 
 void Scheduler::Wake(const HostId& host) {
   MutexLock lock(mutex_);
+  woken_.insert(host);
+  changed_.NotifyAll();
+}
+
+void Scheduler::ReleaseHost(const HostId& host) {
+  MutexLock lock(mutex_);
   held_until_.erase(host);
   woken_.insert(host);
   changed_.NotifyAll();

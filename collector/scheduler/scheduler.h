@@ -32,10 +32,11 @@ class Scheduler {
   void Start();
   void Shutdown() EXCLUDES(mutex_);  // idempotent; joins, after the host under way
 
-  void Wake(const HostId& host) EXCLUDES(mutex_);  // and ends what HoldHost began
+  void Wake(const HostId& host) EXCLUDES(mutex_);
   void WakeAll() EXCLUDES(mutex_);
-  // The host takes no tasks: it is not asked until Wake(host) or until `wait` has passed. Cancellations still go out.
+  // The host takes no tasks: it is not asked until ReleaseHost or until `wait` has passed. Cancellations still go out.
   void HoldHost(const HostId& host, absl::Duration wait) EXCLUDES(mutex_);
+  void ReleaseHost(const HostId& host) EXCLUDES(mutex_);  // and wakes it
 
   // What the thread does for one host. For tests.
   absl::Status Serve(const HostId& host) EXCLUDES(mutex_);

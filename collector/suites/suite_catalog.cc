@@ -29,7 +29,7 @@ SuiteCatalog::SuiteCatalog(SuiteStore& store) : store_(store) {
   for (const SuiteFile& file : ShippedSuiteFiles()) {
     absl::StatusOr<v1::Suite> suite = ParseSuite(file.text, file.name, {});
     if (!suite.ok()) {  // a test reads every shipped file: this cannot happen to a user
-      LogError("suites", suite.status().message().data());
+      LogError("suites", std::string(suite.status().message()));
       continue;
     }
     shipped_.push_back(*std::move(suite));

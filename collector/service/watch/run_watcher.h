@@ -20,6 +20,6 @@ class RunWatcher {
   virtual void OnError(const absl::Status& status) = 0;
 };
 
-bool IsFinal(v1::RunState state);
+bool IsOver(v1::RunState state);
 
 }  // namespace fleetmark::collector

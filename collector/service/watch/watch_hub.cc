@@ -20,7 +20,7 @@ std::string StateOf(const v1::Run& run) {
 
 }  // namespace
 
-bool IsFinal(v1::RunState state) {
+bool IsOver(v1::RunState state) {
   return state == v1::RUN_STATE_SUCCEEDED || state == v1::RUN_STATE_PARTIAL || state == v1::RUN_STATE_FAILED ||
          state == v1::RUN_STATE_CANCELLED;
 }
@@ -177,7 +177,7 @@ void WatchHub::LookAt(RunId run_id, absl::Time now) {
       watched.fresh.clear();
       shared = std::make_shared<const v1::Run>(*run);
       watched.run = shared;
-      if (IsFinal(run->state())) {
+      if (IsOver(run->state())) {
         watched_.erase(found);
         std::erase_if(run_of_task_, [&](const auto& entry) { return entry.second == run_id; });
       }
@@ -186,7 +186,7 @@ void WatchHub::LookAt(RunId run_id, absl::Time now) {
   fresh.insert(fresh.end(), known.begin(), known.end());
   for (const auto& watcher : fresh) {
     if (run.ok()) {
-      watcher->OnRun(shared, IsFinal(shared->state()));
+      watcher->OnRun(shared, IsOver(shared->state()));
     } else {
       watcher->OnError(run.status());
     }

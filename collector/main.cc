@@ -1,0 +1,12 @@
+// fleetmark-collector: see --help.
+#include "collector/command_line.h"
+#include "common/lifecycle/stop_signal.h"
+#include "common/rpc/process.h"
+
+int main(int argc, char** argv) {
+  fleetmark::TuneMallocForRpc();
+  fleetmark::PrepareRpc(fleetmark::RpcLog::kErrors);
+  static fleetmark::StopSignal stop;
+  fleetmark::StopOnSignals(stop);
+  return fleetmark::collector::RunCommandLine(argc, argv, stop);
+}

@@ -1,0 +1,84 @@
+#include "collector/options.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "common/config/text_proto.h"
+#include "common/pki/files.h"
+#include "common/text/text.h"
+#include "fleetmark/v1/config.pb.h"
+
+namespace fleetmark::collector {
+namespace {
+
+// $`variable`, or the default below the home directory; relative values do not count.
+std::string XdgDirectory(const char* variable, const char* below_home) {
+  if (const char* value = std::getenv(variable); value != nullptr && value[0] == '/') return value;
+  const char* home = std::getenv("HOME");
+  return absl::StrCat(home != nullptr && home[0] == '/' ? home : "/nonexistent", "/", below_home);
+}
+
+bool HoldsPassword(const std::string& dsn) { return RedactDsn(dsn) != dsn; }
+
+absl::StatusOr<std::string> Absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  if (error) return absl::InvalidArgumentError(absl::StrCat(path, ": ", error.message()));
+  return absolute.lexically_normal().string();
+}
+
+}  // namespace
+
+std::string DefaultStateDirectory() {
+  if (geteuid() == 0) return "/var/lib/fleetmark/collector";
+  return XdgDirectory("XDG_STATE_HOME", ".local/state") + "/fleetmark/collector";
+}
+
+std::string DefaultConfigDirectory() {
+  if (geteuid() == 0) return "/etc/fleetmark";
+  return XdgDirectory("XDG_CONFIG_HOME", ".config") + "/fleetmark";
+}
+
+absl::StatusOr<CollectorOptions> MakeOptions(const Flags& flags, const std::string& version) {
+  v1::CollectorConfig config;
+  if (!flags.config_file.empty()) {
+    if (const absl::Status loaded = LoadTextProto(flags.config_file, config); !loaded.ok()) return loaded;
+    if (HoldsPassword(config.database())) {
+      if (const absl::Status hidden = CheckPrivate(flags.config_file); !hidden.ok()) return hidden;
+    }
+  }
+  CollectorOptions options;
+  options.version = version;
+  if (!config.listen().empty()) options.listen = config.listen();
+  if (!config.enroll_listen().empty()) options.enroll_listen = config.enroll_listen();
+  options.database = config.database();
+  options.advertise = {config.advertise().begin(), config.advertise().end()};
+  if (flags.listen) options.listen = *flags.listen;
+  if (flags.enroll_listen) options.enroll_listen = *flags.enroll_listen;
+  if (!flags.advertise.empty()) options.advertise = flags.advertise;
+  if (flags.database) {
+    if (HoldsPassword(*flags.database)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--database ", RedactDsn(*flags.database),
+                       ": a password on the command line can be read by every user of this machine; put it into "
+                       "~/.pgpass, a service file (--database service=NAME), or a --config file with mode 0600"));
+    }
+    options.database = *flags.database;
+  }
+  absl::StatusOr<std::string> state =
+      Absolute(flags.state_directory.empty() ? DefaultStateDirectory() : flags.state_directory);
+  if (!state.ok()) return state.status();
+  options.state_directory = *state;
+  absl::StatusOr<std::string> config_directory =
+      Absolute(flags.config_directory.empty() ? DefaultConfigDirectory() : flags.config_directory);
+  if (!config_directory.ok()) return config_directory.status();
+  options.config_directory = *config_directory;
+  return options;
+}
+
+}  // namespace fleetmark::collector
