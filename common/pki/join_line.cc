@@ -17,8 +17,8 @@ constexpr size_t kSecretCharacters = 43;  // 256 bits
 constexpr size_t kCheckCharacters = 4;
 
 absl::Status Wrong(std::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("read the join line: ", std::string(what),
-                                                 "; copy the whole line that the invite printed"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("read the join line: ", std::string(what), "; copy the whole line that the invite printed"));
 }
 
 bool IsHost(std::string_view host) {

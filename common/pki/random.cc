@@ -33,7 +33,7 @@ std::string NewUuid() {
   bytes[6] = static_cast<char>((static_cast<unsigned char>(bytes[6]) & 0x0f) | 0x40);
   bytes[8] = static_cast<char>((static_cast<unsigned char>(bytes[8]) & 0x3f) | 0x80);
   std::string hex = ToHex(bytes);
-  for (const size_t dash : {8, 13, 18, 23}) hex.insert(dash, 1, '-');
+  for (const size_t dash : {size_t{8}, size_t{13}, size_t{18}, size_t{23}}) hex.insert(dash, 1, '-');
   return hex;
 }
 

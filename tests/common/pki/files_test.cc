@@ -62,7 +62,7 @@ TEST(FilesTest, SaysWhatToTypeForAKeyThatOthersCanRead) {
   const std::string path = directory / "key";
   ASSERT_TRUE(ReplaceFile(path, "secret", 0600).ok());
   EXPECT_TRUE(CheckPrivate(path).ok());
-  for (const mode_t mode : {0644, 0640, 0604, 0620}) {
+  for (const mode_t mode : {mode_t{0644}, mode_t{0640}, mode_t{0604}, mode_t{0620}}) {
     ASSERT_EQ(::chmod(path.c_str(), mode), 0);
     const absl::Status status = CheckPrivate(path);
     EXPECT_TRUE(absl::IsPermissionDenied(status));

@@ -6,11 +6,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "common/pki/random.h"
 #include "common/rpc/credentials.h"
+#include "common/rpc/process.h"
 #include "tests/common/rpc/fleet_server.h"
 #include "tests/support/trust/test_fleet.h"
 
@@ -78,6 +80,22 @@ TEST(StrayConnectionsTest, SilentOnesAreClosedToo) {
   Stray silent(server.port());
   EXPECT_TRUE(silent.IsClosed()) << "the handshake may take 10 s";
   EXPECT_EQ(silent.received(), "");
+}
+
+TEST(StrayConnectionsTest, LeaveOneLineInTheLogWithoutTheirBytes) {
+  PrepareRpc(RpcLog::kErrors);
+  const test::TestFleet fleet;
+  const test::FleetServer server(ServerCredentials(fleet.Collector()));
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 5; ++i) {
+    Stray stray(server.port());
+    stray.Send("GET /some-secret-path HTTP/1.1\r\n\r\n");
+    EXPECT_TRUE(stray.IsClosed());
+  }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
+  EXPECT_NE(log.find("TLS handshake failed"), std::string::npos) << log;
+  EXPECT_EQ(log.find("secret"), std::string::npos) << log;
 }
 
 }  // namespace
