@@ -1,4 +1,6 @@
 // The one table of everything this agent can measure, in the order of the handbook.
+#include "agent/workloads/disk/disk_dd.h"
+#include "agent/workloads/disk/disk_profile.h"
 #include "agent/workloads/host/host_clock.h"
 #include "agent/workloads/memory/memory_stream.h"
 #include "agent/workloads/workload.h"
@@ -7,6 +9,8 @@ namespace fleetmark::agent {
 
 const std::vector<WorkloadEntry>& WorkloadTable() {
   static const auto* table = new std::vector<WorkloadEntry>{
+      DiskDdEntry(),
+      DiskProfileEntry(),
       MemoryStreamEntry(),
       HostClockEntry(),
   };
