@@ -1,11 +1,13 @@
 #include "collector/collector.h"
 
 #include <grpcpp/impl/codegen/service_type.h>
-#include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <utility>
 
@@ -63,6 +65,19 @@ std::string LocalAddress(const std::string& listen_host, uint16_t port) {
   if (!address.ok()) return absl::StrCat(listen_host, ":", port);
   address->port = port;
   return ToString(*address);
+}
+
+// Private, but for root: its private PostgreSQL runs as an unprivileged user, who must be able to pass through.
+absl::Status MakeStateDirectory(const std::string& path) {
+  if (geteuid() != 0) return MakePrivateDirectory(path);
+  for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (mkdir(part.c_str(), 0711) != 0 && errno != EEXIST) {
+      return absl::UnavailableError(
+          absl::StrCat("make directory ", part, ": ", std::strerror(errno), "; choose another place with --state-dir"));
+    }
+    if (slash == std::string::npos) return absl::OkStatus();
+  }
 }
 
 class Events final : public SessionEvents {
@@ -142,7 +157,7 @@ class Collector::Parts {
 
  private:
   absl::Status OpenState() {
-    if (const absl::Status status = MakePrivateDirectory(options.state_directory); !status.ok()) return status;
+    if (const absl::Status status = MakeStateDirectory(options.state_directory); !status.ok()) return status;
     absl::StatusOr<DirectoryLock> taken = DirectoryLock::Acquire(options.state_directory);
     if (!taken.ok()) return taken.status();
     lock.emplace(*std::move(taken));

@@ -47,7 +47,9 @@ TEST(ShippedSuitesTest, EachSaysOnlyWhatTheWorkloadsKnow) {
   for (const SuiteFile& file : ShippedSuiteFiles()) {
     const absl::StatusOr<v1::Suite> suite = ParseSuite(file.text, file.name, workloads);
     EXPECT_TRUE(suite.ok()) << suite.status();
-    if (suite.ok()) EXPECT_EQ(suite->name() + ".textproto", file.name);
+    if (suite.ok()) {
+      EXPECT_EQ(suite->name() + ".textproto", file.name);
+    }
   }
 }
 
