@@ -238,6 +238,9 @@ void TaskDesk::TakeHeld() {
       MutexLock lock(mutex_);
       if (!held_.empty()) held_.pop_front();
     }
+    if (answer.has_refused()) {
+      LogWarning("agent", absl::StrCat(NameOf(task), " refused: ", EscapeForTerminal(answer.refused().reason())));
+    }
     link_->Send(std::move(answer));
   }
 }

@@ -231,19 +231,23 @@ bool ScriptedCollector::Side::Commit(const v1::RecordBatch& batch) {
   return true;
 }
 
-grpc::Status ScriptedCollector::Side::ServeNormally(double heartbeat_seconds) {
+grpc::Status ScriptedCollector::Side::ServeNormally(double heartbeat_seconds,
+                                                    const std::vector<v1::CollectorMessage>& messages,
+                                                    const std::function<void(const v1::AgentMessage&)>& seen) {
   if (!ReadHello() || !SendWelcome(heartbeat_seconds)) return grpc::Status::OK;
+  for (const v1::CollectorMessage& message : messages) Write(message);
   v1::AgentMessage message;
   while (Read(&message)) {
     if (message.has_records()) {
       Commit(message.records());
-      continue;
+    } else {
+      if (message.has_heartbeat()) SendHeartbeat();
+      MutexLock lock(collector_.mutex_);
+      collector_.received_.push_back(message);
+      ++collector_.changes_;
+      collector_.changed_.NotifyAll();
     }
-    if (message.has_heartbeat()) SendHeartbeat();
-    MutexLock lock(collector_.mutex_);
-    collector_.received_.push_back(message);
-    ++collector_.changes_;
-    collector_.changed_.NotifyAll();
+    if (seen) seen(message);
   }
   return grpc::Status::OK;
 }

@@ -45,8 +45,7 @@ class ScriptedCollector : public v1::AgentService::Service {
   // One connection, seen from the collector.
   class Side {
    public:
-    Side(ScriptedCollector& collector, Stream& stream, int nth)
-        : number(nth), collector_(collector), stream_(stream) {}
+    Side(ScriptedCollector& collector, Stream& stream, int nth) : number(nth), collector_(collector), stream_(stream) {}
     const int number;  // of the connection, from 1
     v1::Hello hello;
 
@@ -61,8 +60,10 @@ class ScriptedCollector : public v1::AgentService::Service {
     bool SendRefusal(v1::RefusalReason reason, const std::string& text, double retry_after);
     // Stores the records of a batch and answers with acknowledgements.
     bool Commit(const v1::RecordBatch& batch);
-    // Hello, welcome, then commits and acknowledges until the stream ends.
-    grpc::Status ServeNormally(double heartbeat_seconds = 10);
+    // Hello, welcome, `messages`, then commits and acknowledges until the stream ends. `seen` gets each message of the
+    // agent after it has been dealt with.
+    grpc::Status ServeNormally(double heartbeat_seconds = 10, const std::vector<v1::CollectorMessage>& messages = {},
+                               const std::function<void(const v1::AgentMessage&)>& seen = nullptr);
 
    private:
     ScriptedCollector& collector_;
