@@ -32,7 +32,7 @@ void stream_triad_native(double* a, const double* b, const double* c, double q, 
 namespace fleetmark::agent {
 namespace {
 
-constexpr unsigned kPassesPerMeasurement = 3;  // the best of them: an interruption hits one, not all
+constexpr unsigned kPassesPerMeasurement = 5;  // the best of them: an interruption hits one, not all
 
 constexpr StreamVariant kSame{
     "plain C, same flags",

@@ -81,6 +81,19 @@ TEST(DeviceTest, AnImageInMemoryIsNoDisk) {
   EXPECT_TRUE(target.disks(0).is_virtual());
 }
 
+// C-022
+TEST(DeviceTest, TrafficOnTheTargetsDeviceIsNotQuiet) {
+  const auto image = test::MountedImage::Make(64 * kMib, "/dev/shm");
+  if (!image.ok()) GTEST_SKIP() << image.status().message();
+  QuietProbe probe(image->path());
+  WriteDurably(image->path() + "/file", 16 * kMib);
+  const std::optional<std::string> busy = probe.Busy();
+  ASSERT_TRUE(busy);
+  EXPECT_THAT(*busy, HasSubstr("MB/s on " + image->device().name()));
+  // What was counted once is not counted again.
+  EXPECT_THAT(probe.Busy().value_or(""), testing::Not(HasSubstr("MB/s")));
+}
+
 TEST(DeviceTest, AReadOnlyFileSystemIsAProblemInWords) {
   const auto image = test::MountedImage::Make(64 * kMib, "/dev/shm");
   if (!image.ok()) GTEST_SKIP() << image.status().message();
