@@ -65,7 +65,7 @@ struct RateInterval {
 };
 
 struct JobResult {
-  // The window runs from one completion to another per thread, so that a rate is exact also for few operations.
+  // The length of the window in which the operations were counted: see LaneRecorder.
   double elapsed_seconds = 0;
   uint64_t reads = 0;
   uint64_t writes = 0;

@@ -19,12 +19,18 @@ LaneRecorder::LaneRecorder(const IoJob& job) : clock_(TickClock::Get()) {
   interval_ticks_ = clock_.FromNs(kIntervalNs);
 }
 
-void LaneRecorder::SetWindow(uint64_t start, uint64_t ramp_end, uint64_t run_end) noexcept {
+void LaneRecorder::SetWindow(uint64_t start, uint64_t ramp_end, uint64_t length, bool shared) noexcept {
   ramp_end_ = ramp_end;
-  run_end_ = run_end;
+  run_end_ = ramp_end + length;
+  length_ = length;
+  shared_ = shared;
   interval_end_ = ramp_end + interval_ticks_;
   now_ = start;
-  if (ramp_end == start) {  // no ramp: the window opens with the job
+  if (shared) {
+    open_ = true;
+    begin_ = ramp_end;
+    end_ = run_end_;
+  } else if (ramp_end == start) {  // no ramp: the window opens with the job
     open_ = true;
     begin_ = start;
   }

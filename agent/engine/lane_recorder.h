@@ -1,8 +1,10 @@
 // LaneRecorder: what one thread of a job measures. Everything it needs is allocated and touched before the clock
 // starts; its hot methods are inline and take no lock.
 //
-// A completion that comes first after the ramp opens the lane's window and is not counted; the first one after the
-// planned end is counted and closes it. So the window holds whole operations at a constant depth.
+// Alone, a lane's window runs from one completion to another: the first after the ramp opens it and is not counted, the
+// first after the planned length is counted and closes it, so that it holds whole operations at a constant depth and a
+// rate is exact also for few of them. Lanes of one job share a fixed window instead: some of them may get no CPU for a
+// while, and their own windows would then not add up.
 //
 // Owned by RunLanes (lane_runner.h); written by one lane thread. completed_reads() and completed_writes() may be read
 // by any thread; the rest only after the lane has been joined.
@@ -26,16 +28,21 @@ class alignas(128) LaneRecorder {
 
   explicit LaneRecorder(const IoJob& job);
 
-  // Before the lane starts. All in ticks; `ramp_end` is the planned start of the window.
-  void SetWindow(uint64_t start, uint64_t ramp_end, uint64_t run_end) noexcept;
+  // Before the lane starts. All in ticks; `ramp_end` is the planned start of the window, `length` its planned length.
+  void SetWindow(uint64_t start, uint64_t ramp_end, uint64_t length, bool shared) noexcept;
 
   // Operations have returned, `now`.
   void BeginBatch(uint64_t now) noexcept {
     now_ = now;
+    if (shared_) {
+      counted_ = now >= ramp_end_ && now < run_end_;
+      return;
+    }
     counted_ = open_;
     if (!open_ && now >= ramp_end_) {
       open_ = true;
       begin_ = now;
+      run_end_ = now + length_;
     }
   }
 
@@ -52,7 +59,7 @@ class alignas(128) LaneRecorder {
     batch_[0] = batch_[1] = 0;
     total_[0].store(total_[0].load(std::memory_order_relaxed) + reads, std::memory_order_relaxed);
     total_[1].store(total_[1].load(std::memory_order_relaxed) + writes, std::memory_order_relaxed);
-    if (!counted_) return true;
+    if (!counted_) return !shared_ || now_ < run_end_;
     counted_total_[0] += reads;
     counted_total_[1] += writes;
     while (now_ >= interval_end_ && interval_ + 1 < intervals_.size()) {
@@ -60,7 +67,7 @@ class alignas(128) LaneRecorder {
       interval_end_ += interval_ticks_;
     }
     intervals_[interval_] += reads + writes;
-    if (now_ < run_end_) return true;
+    if (shared_ || now_ < run_end_) return true;
     end_ = now_;
     return false;
   }
@@ -91,6 +98,8 @@ class alignas(128) LaneRecorder {
   uint64_t interval_ticks_ = 0;
   uint64_t ramp_end_ = 0;
   uint64_t run_end_ = 0;
+  uint64_t length_ = 0;
+  bool shared_ = false;
 
   // Written in the timed section.
   uint64_t now_ = 0;

@@ -185,23 +185,18 @@ void AddUp(const IoJob& job, const Recorders& recorders, JobResult& result) {
   const TickClock& clock = TickClock::Get();
   if (job.reads()) result.read_latency = std::make_shared<LatencyHistogram>();
   if (job.writes()) result.write_latency = std::make_shared<LatencyHistogram>();
-  double operations_per_second = 0;
-  double longest = 0;
   for (const auto& recorder : recorders) {
     if (recorder->histogram(false) != nullptr) result.read_latency->Merge(*recorder->histogram(false));
     if (recorder->histogram(true) != nullptr) result.write_latency->Merge(*recorder->histogram(true));
     result.reads += recorder->counted(false);
     result.writes += recorder->counted(true);
     if (recorder->error() && !result.error) result.error = recorder->error();
-    if (!recorder->window_opened() || recorder->end() <= recorder->begin()) continue;
-    const double seconds = static_cast<double>(clock.ToNs(recorder->begin(), recorder->end())) / 1e9;
-    longest = std::max(longest, seconds);
-    operations_per_second += static_cast<double>(recorder->counted(false) + recorder->counted(true)) / seconds;
   }
-  const auto operations = static_cast<double>(result.reads + result.writes);
-  // The windows of lanes differ by parts of an operation; this is the length at which bytes = rate x elapsed holds for
-  // the sum of the lanes' rates.
-  result.elapsed_seconds = operations_per_second > 0 ? operations / operations_per_second : longest;
+  // One lane has its own window, several share theirs.
+  const LaneRecorder& lane = *recorders.front();
+  if (lane.window_opened()) {
+    result.elapsed_seconds = static_cast<double>(clock.ToNs(lane.begin(), std::max(lane.begin(), lane.end()))) / 1e9;
+  }
   result.read_bytes = result.reads * job.block_bytes;
   result.written_bytes = result.writes * job.block_bytes;
 }
@@ -266,7 +261,8 @@ absl::Status RunLanes(const IoJob& job, const JobHooks& hooks, std::vector<std::
     const int64_t ramp_ns = std::llround(job.ramp_seconds * 1e9);
     const int64_t run_ns = std::llround(job.run_seconds * 1e9);
     const uint64_t ramp_end = begin + clock.FromNs(ramp_ns);
-    for (const auto& recorder : recorders) recorder->SetWindow(begin, ramp_end, ramp_end + clock.FromNs(run_ns));
+    const bool shared = recorders.size() > 1;
+    for (const auto& recorder : recorders) recorder->SetWindow(begin, ramp_end, clock.FromNs(run_ns), shared);
     Watch watch(job, hooks, recorders, begin_ns, begin_ns + ramp_ns);
     start.Decide(true);
     completed = watch.Run(start, stop);
