@@ -1,7 +1,6 @@
 #include "common/comparison/comparison_tables.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 
@@ -111,25 +110,6 @@ Table GroupTable(const v1::CompareResponse& comparison, const Group& group, cons
   return table;
 }
 
-// Flags spelled out: the collector's lines ("name: evidence") keyed by their names.
-std::map<std::string, std::string> FlagTexts(const v1::CompareResponse& comparison) {
-  std::map<std::string, std::string> texts;
-  for (const v1::ComparisonRow& row : comparison.rows()) {
-    for (const v1::ComparisonCell& cell : row.cells()) {
-      for (const std::string& flag : cell.flags()) texts.emplace(flag, ExplainFlag(flag));
-    }
-  }
-  for (auto& [name, text] : texts) {
-    for (const std::string& line : comparison.flags()) {
-      if (line.rfind(name + ": ", 0) == 0) {
-        text = line.substr(name.size() + 2);
-        break;
-      }
-    }
-  }
-  return texts;
-}
-
 }  // namespace
 
 std::vector<Table> ComparisonTables(const v1::CompareResponse& comparison) {
@@ -144,13 +124,12 @@ std::vector<Table> ComparisonTables(const v1::CompareResponse& comparison) {
     }
   }
   if (tables.empty()) tables.push_back({.title = "no results"});
-  const std::map<std::string, std::string> flags = FlagTexts(comparison);
   for (Table& table : tables) {
     std::set<std::string> here;
     for (const auto& row : table.rows) {
       for (const Cell& cell : row) here.insert(cell.flags.begin(), cell.flags.end());
     }
-    for (const std::string& name : here) table.flag_texts.emplace(name, flags.at(name));
+    for (const std::string& name : here) table.flag_texts.emplace(name, ExplainFlag(name));
   }
   std::vector<std::string>& notes = tables.back().notes;
   for (int i = 0; i < comparison.columns_size(); ++i) {
@@ -170,6 +149,7 @@ std::vector<Table> ComparisonTables(const v1::CompareResponse& comparison) {
   if (extremes) key += std::string(key.empty() ? "spread: " : "; ") + "half of highest - lowest where n < 6";
   if (comparison.columns_size() > 1) key += std::string(key.empty() ? "" : "; ") + "* best; ratio: to the first column";
   if (!key.empty()) notes.push_back(key);
+  for (const std::string& flag : comparison.flags()) notes.push_back(flag);
   for (const std::string& note : comparison.notes()) notes.push_back(note);
   return tables;
 }

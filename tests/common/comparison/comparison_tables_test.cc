@@ -42,7 +42,8 @@ v1::CompareResponse TwoHosts() {
   missing.set_metric("seq1m_q8t1.write.bandwidth");
   *missing.mutable_cells(1) = v1::ComparisonCell();
   missing.mutable_cells(1)->set_missing_reason("skipped: 20 GiB asked, 3 GiB free");
-  comparison.add_flags("cached: the device moved 3 MB of 1074 MB asked");
+  comparison.add_flags(
+      "cached, thinkpad ssd, disk.profile seq1m_q8t1.read.bandwidth: the device moved 3 MB of 1074 MB asked");
   comparison.add_notes("engine differs: io_uring, threads");
   return comparison;
 }
