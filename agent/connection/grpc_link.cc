@@ -65,9 +65,13 @@ void GrpcLink::Start() {
 }
 
 void GrpcLink::Send(v1::AgentMessage message) {
-  const bool added = outgoing_.Add(std::move(message));
+  if (outgoing_.Add(std::move(message))) return Wake();
+  StartOver("it reads too slowly: too many messages wait for it");
+}
+
+void GrpcLink::StartOver(std::string reason) {
   MutexLock lock(mutex_);
-  if (!added) overflowed_ = true;
+  start_over_ = std::move(reason);
   woken_ = true;
   changed_.NotifyAll();
 }
@@ -173,7 +177,7 @@ GrpcLink::End GrpcLink::Try(const std::string& address) {
   outgoing_.Clear();
   {
     MutexLock lock(mutex_);
-    overflowed_ = false;
+    start_over_.clear();
   }
   Session session(*channel, *this);
   Conversation conversation({session, transfer_, outgoing_, listener_, clock_, options_, address});
@@ -190,14 +194,14 @@ void GrpcLink::Converse(Session& session, Conversation& conversation, const TlsM
   std::optional<int64_t> cancel_at_ns;
   while (true) {
     std::deque<SessionEvent> events;
-    bool overflowed = false;
+    std::string start_over;
     bool stop = false;
     {
       MutexLock lock(mutex_);
       events.swap(events_);
       woken_ = false;
       if (std::exchange(records_available_, false)) conversation.RecordsAvailable();
-      overflowed = std::exchange(overflowed_, false);
+      start_over.swap(start_over_);
       stop = stop_;
     }
     if (SleptSinceLastLook() && !end.resumed) {
@@ -206,7 +210,7 @@ void GrpcLink::Converse(Session& session, Conversation& conversation, const TlsM
     }
     for (SessionEvent& event : events) conversation.OnEvent(std::move(event));
     if (conversation.done()) break;
-    if (overflowed) conversation.Abort("it reads too slowly: too many messages wait for it");
+    if (!start_over.empty()) conversation.Abort(std::move(start_over));
     conversation.OnTime();
     conversation.Pump();
     if (conversation.welcomed()) {

@@ -28,7 +28,7 @@ class GrpcLink : public AgentLink, private SessionEvents {
   void OfferProgress(const v1::Progress& progress) override;
   void EndProgress(int64_t task_id, uint32_t attempt) override;
   void RecordsAvailable() override;
-  void Wake() override;
+  void StartOver(std::string reason) override;
   bool Drain(absl::Duration deadline) override;
   std::string Shutdown(absl::Duration deadline) override;
   bool connected() const override;
@@ -46,6 +46,7 @@ class GrpcLink : public AgentLink, private SessionEvents {
   };
 
   void OnEvent(SessionEvent event) override;
+  void Wake();
 
   void Run();
   End Try(const std::string& address);
@@ -70,7 +71,7 @@ class GrpcLink : public AgentLink, private SessionEvents {
   std::deque<SessionEvent> events_ GUARDED_BY(mutex_);
   bool woken_ GUARDED_BY(mutex_) = false;
   bool records_available_ GUARDED_BY(mutex_) = false;
-  bool overflowed_ GUARDED_BY(mutex_) = false;
+  std::string start_over_ GUARDED_BY(mutex_);  // why; "": no
   bool connected_ GUARDED_BY(mutex_) = false;
   bool all_acknowledged_ GUARDED_BY(mutex_) = false;
   bool stop_ GUARDED_BY(mutex_) = false;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,8 +32,8 @@ class Link {
   // There may be records to read that were not there before.
   virtual void RecordsAvailable() = 0;
 
-  // Something changed in the world (network, sleep): look again now instead of at the next deadline.
-  virtual void Wake() = 0;
+  // Ends the present stream and makes a new one with a new hello: both sides have to agree on the tasks again.
+  virtual void StartOver(std::string reason) = 0;
 };
 
 // From the collector. Called on the link's thread, one at a time.

@@ -180,19 +180,45 @@ v1::Hello TaskDesk::MakeHello() {
     *hello.mutable_inventory() = inventory_;
   }
   *hello.mutable_status() = parts_.outbox->Status();
+  std::vector<std::pair<int64_t, uint32_t>> interrupted;
   const absl::StatusOr<std::vector<SpooledTask>> tasks = parts_.outbox->Tasks();
   if (!tasks.ok()) return hello;
   for (const SpooledTask& task : *tasks) {
+    if (task.state == v1::UNFINISHED_STATE_INTERRUPTED) {
+      interrupted.emplace_back(task.start.task_id(), task.start.attempt());
+    }
     v1::UnfinishedTask& unfinished = *hello.add_unfinished();
     unfinished.set_task_id(task.start.task_id());
     unfinished.set_attempt(task.start.attempt());
     unfinished.set_state(task.state);
     unfinished.set_highest_sequence(task.highest_sequence);
   }
+  MutexLock lock(mutex_);
+  reported_interrupted_ = std::move(interrupted);
   return hello;
 }
 
 void TaskDesk::OnWelcome(const v1::Welcome&) {
+  std::vector<std::pair<int64_t, uint32_t>> interrupted;
+  bool replay = false;
+  {
+    MutexLock lock(mutex_);
+    interrupted.swap(reported_interrupted_);
+    replay = std::exchange(replay_due_, false);
+  }
+  // The collector welcomes after it has stored what the hello said. One whose records have all arrived is done with;
+  // the others go with their last acknowledgement.
+  for (const auto& [task_id, attempt] : interrupted) {
+    const absl::StatusOr<std::vector<SpooledTask>> tasks = parts_.outbox->Tasks();
+    if (!tasks.ok()) break;
+    for (const SpooledTask& task : *tasks) {
+      if (task.start.task_id() != task_id || task.start.attempt() != attempt) continue;
+      if (task.acknowledged_sequence == task.highest_sequence) {
+        (void)parts_.outbox->Acknowledge(task_id, attempt, task.highest_sequence);
+      }
+    }
+  }
+  if (replay) Replay();
   const v1::AgentStatus status = parts_.outbox->Status();
   if (!status.refuses_tasks_because().empty()) {
     LogWarning("agent", absl::StrCat("no tasks are taken: ", status.refuses_tasks_because()));
@@ -312,8 +338,12 @@ v1::AgentStatus TaskDesk::OnHeartbeat() {
   });
   if (recovered) {
     LogInfo("agent", "the spool takes tasks again");
-    Replay();
-    link_->RecordsAvailable();
+    {
+      MutexLock lock(mutex_);
+      replay_due_ = true;
+    }
+    // The hello of this connection may have been made without the task list; the collector must see it first.
+    link_->StartOver("the spool can be read and written again");
   }
   bool idle = false;
   {

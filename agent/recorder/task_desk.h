@@ -85,6 +85,8 @@ class TaskDesk : public TaskListener, public LinkListener {
   std::deque<v1::StartTask> held_ GUARDED_BY(mutex_);  // arrived inside a timed section
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool measuring_ GUARDED_BY(mutex_) = false;
+  bool replay_due_ GUARDED_BY(mutex_) = false;  // the spool came back: after the next welcome
+  std::vector<std::pair<int64_t, uint32_t>> reported_interrupted_ GUARDED_BY(mutex_);  // by the last hello
   v1::Inventory inventory_ GUARDED_BY(mutex_);
   int64_t inventory_ns_ GUARDED_BY(mutex_) = 0;  // 0: never taken
   // Ends that the disk would not take; written when it takes them again.

@@ -20,11 +20,12 @@ class FakeLink : public Link {
   void OfferProgress(const v1::Progress& progress) override { progresses.push_back(progress); }
   void EndProgress(int64_t, uint32_t) override {}
   void RecordsAvailable() override { ++pokes; }
-  void Wake() override {}
+  void StartOver(std::string) override { ++starts_over; }
 
   std::vector<v1::AgentMessage> sent;
   std::vector<v1::Progress> progresses;
   int pokes = 0;
+  int starts_over = 0;
 };
 
 class FakeExecutor : public Executor {
@@ -191,6 +192,27 @@ TEST_F(TaskDeskTest, AfterARestartQueuedTasksGoToTheExecutorAndInterruptedOnesAr
   EXPECT_THAT(executor_.submitted, ElementsAre(1));
 }
 
+TEST_F(TaskDeskTest, InterruptedTaskGoesOnceItIsReportedAndItsRecordsHaveArrived) {
+  for (const int64_t id : {1, 2}) {
+    ASSERT_TRUE(spool_.AddTask(Task(id)).ok());
+    AppendOk(spool_, id, {Started()});
+    ASSERT_TRUE(spool_.SetState(id, 1, v1::UNFINISHED_STATE_RUNNING).ok());
+  }
+  ASSERT_TRUE(spool_.Acknowledge(1, 1, 1).ok());
+  for (const int64_t id : {1, 2}) ASSERT_TRUE(spool_.SetState(id, 1, v1::UNFINISHED_STATE_INTERRUPTED).ok());
+  desk_->OnWelcome({});
+  EXPECT_THAT(*spool_.Tasks(), SizeIs(2)) << "not reported yet";
+  desk_->MakeHello();
+  desk_->OnWelcome({});
+  ASSERT_THAT(*spool_.Tasks(), SizeIs(1));
+  v1::Ack ack;
+  ack.set_task_id(2);
+  ack.set_attempt(1);
+  ack.set_sequence(1);
+  ASSERT_TRUE(desk_->Acknowledge(ack).ok());
+  EXPECT_THAT(*spool_.Tasks(), IsEmpty());
+}
+
 TEST_F(TaskDeskTest, QueuedTaskThatIsNoLongerAllowedIsEnded) {
   ASSERT_TRUE(spool_.AddTask(Task(1)).ok());
   executor_.answer = absl::PermissionDeniedError("workload host.clock is not allowed");
@@ -251,6 +273,44 @@ TEST_F(TaskDeskTest, RecordThatIsTooLargeIsCutBeforeItIsSpooled) {
   ASSERT_TRUE(desk_->OnRecords(Task(1), {record}).ok());
   desk_->OnEnd(Task(1), {});
   EXPECT_GT(spool_.Status().spooled_records(), 2u);
+}
+
+// C-095: what the spool holds is agreed on with the collector before anything of it runs.
+TEST(TaskDeskSpoolTest, SpoolThatComesBackIsAgreedOnBeforeItsTasksRun) {
+  class Fixture : public SpoolFixture {
+    void TestBody() override {}
+
+   public:
+    using SpoolFixture::directory_;
+    using SpoolFixture::Task;
+  } fixture;
+  SqliteSpool::Options options;
+  const std::string away = fixture.directory_ + "/away";
+  const std::string here = fixture.directory_ + "/here";
+  std::filesystem::create_directory(away);
+  options.path = away + "/spool.db";
+  ASSERT_TRUE(SqliteSpool(options).AddTask(Fixture::Task(1)).ok());
+  options.path = here + "/spool.db";
+  SqliteSpool spool(options);
+  Outbox outbox(spool);
+  FakeExecutor executor;
+  FakeLink link;
+  v1::AgentConfig config;
+  TaskDesk::Parts parts;
+  parts.outbox = &outbox;
+  parts.config = &config;
+  parts.take_inventory = [] { return v1::Inventory(); };
+  TaskDesk desk(std::move(parts));
+  desk.Connect(executor, link);
+  EXPECT_NE(desk.OnHeartbeat().refuses_tasks_because(), "");
+  EXPECT_EQ(link.starts_over, 0);
+  std::filesystem::rename(away, here);
+  EXPECT_EQ(desk.OnHeartbeat().refuses_tasks_because(), "");
+  EXPECT_EQ(link.starts_over, 1);
+  EXPECT_THAT(executor.submitted, IsEmpty());
+  EXPECT_EQ(desk.MakeHello().unfinished_size(), 1);
+  desk.OnWelcome({});
+  EXPECT_THAT(executor.submitted, ElementsAre(1));
 }
 
 // C-102: a full spool is a reason for now, not for ever.
