@@ -80,8 +80,8 @@ absl::StatusOr<v1::AgentConfig> LoadConfig(const RunOptions& options) {
   return config;
 }
 
-// Whoever types a directory here may use it: it becomes a target of this run.
-absl::Status AddTypedTarget(const std::string& typed, v1::AgentConfig& config) {
+// Whoever types a directory here may use it: it becomes a target of this run, and `typed` its name.
+absl::Status AddTypedTarget(std::string& typed, v1::AgentConfig& config) {
   for (const v1::TargetConfig& target : config.targets()) {
     if (target.name() == typed) return absl::OkStatus();
   }
@@ -90,9 +90,15 @@ absl::Status AddTypedTarget(const std::string& typed, v1::AgentConfig& config) {
     return absl::NotFoundError(
         absl::StrCat("--target ", typed, ": ", strerror(errno), "; give a directory on the disk to measure"));
   }
+  std::string name = EscapeForTerminal(CleanUtf8(std::filesystem::path(real).filename().string()));
+  for (const v1::TargetConfig& target : config.targets()) {
+    if (target.name() == name) name.clear();
+  }
+  if (name.empty()) name = EscapeForTerminal(CleanUtf8(real));
   v1::TargetConfig& target = *config.add_targets();
-  target.set_name(CleanUtf8(typed));
+  target.set_name(name);
   target.set_path(real);
+  typed = name;
   return absl::OkStatus();
 }
 
@@ -173,7 +179,7 @@ absl::StatusOr<std::vector<v1::StartTask>> MakeTasks(const RunOptions& options, 
       return absl::InvalidArgumentError(
           absl::StrCat(name, " needs a directory on the disk to measure: add --target PATH (\".\" is this directory)"));
     }
-    task.set_target(CleanUtf8(options.target));
+    task.set_target(options.target);
   }
   const absl::Status applied = ApplySettings(options, chosen, tasks);
   if (!applied.ok()) return applied;
@@ -216,7 +222,7 @@ v1::TaskResult RunTask(const v1::StartTask& task, Executor::Dependencies depende
 
 }  // namespace
 
-int RunHere(const RunOptions& options, StopSignal& stop, const std::vector<WorkloadEntry>& table,
+int RunHere(RunOptions options, StopSignal& stop, const std::vector<WorkloadEntry>& table,
             const std::string& worker_program) {
   absl::StatusOr<v1::AgentConfig> config = LoadConfig(options);
   if (!config.ok()) return Fail(options.output, config.status());

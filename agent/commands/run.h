@@ -22,7 +22,7 @@ struct RunOptions {
 };
 
 // Everything but the parsing. `stop` ends it cleanly (exit code 130). `table` and `worker_program` are for tests.
-int RunHere(const RunOptions& options, StopSignal& stop, const std::vector<WorkloadEntry>& table = WorkloadTable(),
+int RunHere(RunOptions options, StopSignal& stop, const std::vector<WorkloadEntry>& table = WorkloadTable(),
             const std::string& worker_program = "");
 
 }  // namespace fleetmark::agent

@@ -7,6 +7,7 @@ namespace fleetmark::agent {
 namespace {
 
 constexpr double kAlmostDone = 0.999;
+constexpr double kPreparation = 0.2;
 constexpr double kFractionThatTells = 0.05;
 constexpr double kSecondsThatTell = 1;
 
@@ -50,9 +51,9 @@ ProgressEstimate::Estimate ProgressEstimate::At(double now_seconds, double fract
     estimate.seconds_left = left;
     reached = elapsed + left > 0 ? elapsed / (elapsed + left) : 0;
   } else {
-    // Nothing measured yet: preparation counts as one pass.
-    const double units = stage_ == Stage::kPreparing ? part : 1 + part;
-    reached = units / (passes + 1);
+    // Nothing measured yet: preparation counts as a fifth of a pass.
+    const double units = stage_ == Stage::kPreparing ? kPreparation * part : kPreparation + part;
+    reached = units / (kPreparation + passes);
   }
   shown_ = std::clamp(reached, shown_, std::max(shown_, kAlmostDone));
   estimate.fraction = shown_;
