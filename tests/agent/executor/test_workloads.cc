@@ -42,6 +42,16 @@ class TestWorkload : public Workload {
     }
     if (mode == "fail") return absl::InternalError("read /dev/x: Input/output error");
     if (mode == "skip") return SkippedError("no such device here");
+    if (mode == "write") {
+      const int fd = ::open((context.scratch_directory() + "/data.bin").c_str(), O_WRONLY | O_CLOEXEC);
+      while (!context.cancelled()) {
+        context.Report("waiting", 0.5, 1e6, v1::UNIT_BYTES_PER_SECOND);
+        if (::pwrite(fd, "x", 1, 0) < 0) break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+      ::close(fd);
+      return absl::CancelledError();
+    }
     if (mode == "wait" || mode == "deaf") {
       while (mode == "deaf" || !context.cancelled()) {
         context.Report("waiting", 0.5, 1e6, v1::UNIT_BYTES_PER_SECOND);
@@ -89,7 +99,7 @@ WorkloadEntry Entry(const std::string& name, bool disk) {
   mode.set_type(v1::PARAMETER_TYPE_CHOICE);
   mode.set_role(v1::PARAMETER_ROLE_IDENTITY);
   mode.mutable_default_value()->set_text("quick");
-  for (const char* choice : {"quick", "wait", "deaf", "crash", "exit", "fail", "skip", "nan", "stop"}) {
+  for (const char* choice : {"quick", "wait", "deaf", "crash", "exit", "fail", "skip", "nan", "stop", "write"}) {
     mode.add_choices(choice);
   }
   v1::ParameterDescriptor& size = *descriptor.add_parameters();

@@ -13,7 +13,7 @@ namespace fleetmark::agent {
 //   deaf     the same, but does not listen to the cancel
 //   crash    SIGSEGV        exit     exit code 7, with a last word on stderr
 //   fail     an error       skip     SkippedError         nan    a value that is not a number
-//   stop     SIGSTOP to itself
+//   stop     SIGSTOP to itself       write  writes to its scratch until it is cancelled
 const std::vector<WorkloadEntry>& TestWorkloads();
 
 }  // namespace fleetmark::agent
