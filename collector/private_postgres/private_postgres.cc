@@ -173,6 +173,10 @@ absl::StatusOr<pid_t> PrivatePostgres::Launch() {
     options.arguments.push_back("-c");
     options.arguments.push_back(setting);
   }
+  for (const std::string& setting : options_.settings) {
+    options.arguments.push_back("-c");
+    options.arguments.push_back(setting);
+  }
   options.account = account_;
   options.output_fd = *log;
   options.signal_when_parent_dies = SIGINT;  // fast shutdown

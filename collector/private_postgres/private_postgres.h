@@ -18,6 +18,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,6 +34,7 @@ struct PrivatePostgresOptions {
   std::string state_directory;  // absolute and existing; data goes to <state_directory>/postgres
   absl::Duration start_deadline = absl::Seconds(60);
   unsigned max_connections = 60;
+  std::vector<std::string> settings;  // further ones of the server, "work_mem=8MB"; they come last and win
 };
 
 class PrivatePostgres {

@@ -9,7 +9,6 @@ namespace fleetmark::collector {
 namespace {
 
 pqxx::result ExecBound(pqxx::transaction_base& transaction, const std::string& statement, const Args& args) {
-  if (args.size() == 0) return transaction.exec(statement);
 #if PQXX_VERSION_MAJOR >= 7
   pqxx::params bound;
   bound.reserve(args.size());
@@ -26,6 +25,7 @@ pqxx::result ExecBound(pqxx::transaction_base& transaction, const std::string& s
   return transaction.exec_params(statement, bound);
 #endif
 #else
+  // Also without parameters: in 6.4 a failing exec() ends the transaction, exec_params() leaves that to a savepoint.
   std::vector<const char*> bound;
   bound.reserve(args.size());
   for (const std::optional<std::string>& value : args.values()) {

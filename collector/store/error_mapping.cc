@@ -87,10 +87,11 @@ absl::Status ErrorInfo::ToStatus(std::string_view what) const {
       if (sqlstate == "42501") {
         return absl::PermissionDeniedError(absl::StrCat(message, "; grant it to the role, or connect as the owner"));
       }
-      return absl::UnauthenticatedError(absl::StrCat(
-          message,
-          "; give the password with PGPASSWORD, a ~/.pgpass file (PGPASSFILE) or a service (pg_service.conf), "
-          "and create role and database first (createuser, createdb)"));
+      return absl::UnauthenticatedError(
+          absl::StrCat(message, absl::StrContains(text, "does not exist")
+                                    ? "; create role and database first (createuser, createdb)"
+                                    : "; give the password with PGPASSWORD, a ~/.pgpass file (PGPASSFILE) or a service "
+                                      "(pg_service.conf)"));
     case ErrorKind::kData:
       if (sqlstate == "23505") return absl::AlreadyExistsError(message);
       if (sqlstate == "23503") return absl::FailedPreconditionError(message);

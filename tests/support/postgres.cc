@@ -68,6 +68,8 @@ collector::PrivatePostgres& TestServer() {
     server = std::make_unique<Server>();
     collector::PrivatePostgresOptions options;
     options.state_directory = server->directory.path();
+    // No test cuts the power; kill -9 of a server needs no fsync.
+    options.settings = {"fsync=off", "full_page_writes=off"};
     auto postgres = collector::PrivatePostgres::Start(options);
     if (!postgres.ok()) GiveUp(std::string(postgres.status().message()));
     server->postgres = *std::move(postgres);
@@ -99,6 +101,11 @@ std::string NewDatabase() {
   const std::string name = NextName();
   CreateDatabase(absl::StrCat("CREATE DATABASE ", name, " TEMPLATE fleetmark_template"));
   return DsnOf(name);
+}
+
+void DropDatabase(const std::string& dsn) {
+  const size_t at = dsn.find("dbname=") + 7;
+  Sql(TestServer().dsn(), absl::StrCat("DROP DATABASE ", dsn.substr(at), " WITH (FORCE)"));
 }
 
 std::vector<std::vector<std::string>> Sql(const std::string& dsn, const std::string& statements) {

@@ -18,6 +18,9 @@ collector::PrivatePostgres& TestServer();
 std::string NewEmptyDatabase();
 std::string NewDatabase();
 
+// With all connections to it: many databases make recovery after a kill slow.
+void DropDatabase(const std::string& dsn);
+
 // The same server and another database: replaces dbname.
 std::string DsnOf(const std::string& database);
 

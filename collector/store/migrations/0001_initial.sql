@@ -5,7 +5,7 @@
 -- Trust -------------------------------------------------------------------------------------------------------------
 
 CREATE TABLE fleetmark.authority (
-  only       boolean PRIMARY KEY DEFAULT true CHECK (only),
+  singleton  boolean PRIMARY KEY DEFAULT true CHECK (singleton),
   ca_pem     text NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now()
 );
