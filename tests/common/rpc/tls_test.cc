@@ -91,7 +91,9 @@ TEST_F(TlsTest, AnExpiredHostDoesNotEvenDial) {
 
 TEST_F(TlsTest, APortInUseIsAnError) {
   const FleetServer first(ServerCredentials(fleet_.Collector()));
+  v1::FleetService::CallbackService service;
   grpc::ServerBuilder builder;
+  builder.RegisterService(&service);
   ApplyServerSettings(builder);
   int port = 0;
   builder.AddListeningPort(first.address(), ServerCredentials(fleet_.Collector()), &port);
