@@ -1,0 +1,243 @@
+// kill -9 of each part in the middle of a run, and start again: nothing acknowledged is lost, nothing is doubled,
+// nothing that still runs is started again, and the next run is a normal one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/support/fleet.h"
+#include "tests/support/postgres.h"
+#include "tests/support/temp_directory.h"
+
+namespace fleetmark::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class Kills : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    fleet_ = new Fleet();
+    host_ = &fleet_->AddHost("alpha");
+    other_ = &fleet_->AddHost("beta");
+    WriteFile(fleet_->root() + "/suites/two.textproto",
+              "name: \"two\"\nversion: 1\nquiet_wait_seconds: 0\n"
+              "entries { workload: \"host.clock\" repetitions { exactly: 400 } }\n"
+              "entries { workload: \"host.clock\" repetitions { exactly: 2 } }\n");
+    WriteFile(fleet_->root() + "/suites/disk.textproto",
+              "name: \"small-disk\"\nversion: 1\nquiet_wait_seconds: 0\n"
+              "entries { workload: \"disk.profile\"\n"
+              "  parameters { key: \"size\" value: \"16MiB\" } parameters { key: \"seconds\" value: \"500ms\" }\n"
+              "  parameters { key: \"ramp\" value: \"0s\" } parameters { key: \"operations\" value: \"read\" }\n"
+              "  repetitions { exactly: 3 } }\n");
+    for (const char* name : {"two", "disk"}) {
+      const Finished added =
+          fleet_->Cli({"suites", "add", absl::StrCat(fleet_->root(), "/suites/", name, ".textproto")});
+      ASSERT_EQ(added.exit_code, 0) << added.errors;
+    }
+  }
+  static void TearDownTestSuite() {
+    if (fleet_ == nullptr) return;
+    fleet_->Stop();
+    EXPECT_THAT(fleet_->Leftovers(), IsEmpty());  // property 8
+    delete fleet_;
+    EXPECT_THAT(LiveDescendants(), IsEmpty());
+  }
+  // After whatever happened a normal run works.
+  void TearDown() override {
+    const int64_t id = fleet_->StartRun({"host.clock", "--all", "--repeat", "2"});
+    EXPECT_EQ(fleet_->WaitForRun(id).state(), v1::RUN_STATE_SUCCEEDED);
+    for (const auto& host : fleet_->hosts()) EXPECT_THAT(host->Scratch(), IsEmpty());
+    if (HasFailure()) GTEST_LOG_(INFO) << fleet_->Logs();
+  }
+
+  static std::string Ask(const std::string& question) {
+    return testing::SqlValue(fleet_->collector().database(), question);
+  }
+  // Every record once, without a gap, and none set aside.
+  static void ExpectWholeRecords(int64_t run) {
+    const auto rows =
+        testing::Sql(fleet_->collector().database(),
+                     absl::StrCat("SELECT r.task_id, r.attempt, count(*), min(r.sequence), max(r.sequence) "
+                                  "FROM fleetmark.record r JOIN fleetmark.task t ON t.id = r.task_id "
+                                  "WHERE t.run_id = ",
+                                  run, " GROUP BY 1, 2"));
+    for (const std::vector<std::string>& row : rows) {
+      ASSERT_THAT(row, SizeIs(5)) << absl::StrJoin(row, " ");
+      EXPECT_EQ(row[3], "1");
+      EXPECT_EQ(row[2], row[4]) << "records of task " << row[0] << " attempt " << row[1];
+    }
+    EXPECT_EQ(Ask("SELECT count(*) FROM fleetmark.quarantine"), "0");
+  }
+
+  static std::string Phase(int64_t run) {
+    const v1::Run now = fleet_->Run(run);
+    for (const v1::Task& task : now.tasks()) {
+      if (task.has_progress()) return v1::Phase_Name(task.progress().phase());
+    }
+    return "between";
+  }
+
+  static Fleet* fleet_;
+  static FleetHost* host_;
+  static FleetHost* other_;
+};
+Fleet* Kills::fleet_ = nullptr;
+FleetHost* Kills::host_ = nullptr;
+FleetHost* Kills::other_ = nullptr;
+
+TEST_F(Kills, AnAgentComesBackAndItsTaskIsTriedAgain) {
+  const int64_t id = fleet_->StartRun({"host.clock", "--hosts", "alpha,beta", "--repeat", "60"});
+  ASSERT_TRUE(WaitUntil([&] {
+    return std::atoi(Ask(absl::StrCat("SELECT count(*) FROM fleetmark.repetition r JOIN fleetmark.task t ON t.id = "
+                                      "r.task_id WHERE t.host_name = 'alpha' AND t.run_id = ",
+                                      id))
+                         .c_str()) >= 5;
+  }));
+  const pid_t killed = host_->pid();
+  const std::string phase = Phase(id);
+  const std::vector<pid_t> workers = host_->Workers();
+  host_->Kill();
+  // No orphan goes on measuring.
+  EXPECT_TRUE(WaitUntil([&] { return std::none_of(workers.begin(), workers.end(), Alive); }));
+  const std::string before = Ask(absl::StrCat(
+      "SELECT max(sequence) FROM fleetmark.record r JOIN fleetmark.task t ON t.id = r.task_id WHERE run_id = ", id,
+      " AND host_name = 'alpha'"));
+  EXPECT_TRUE(fleet_->WaitConnected("alpha", false));
+  host_->Start();
+  const v1::Run run = fleet_->WaitForRun(id);
+  EXPECT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED);
+  for (const v1::Task& task : run.tasks()) {
+    EXPECT_EQ(task.attempt(), task.host() == "alpha" ? 2U : 1U);
+    EXPECT_EQ(task.repetitions(), 60U);
+  }
+  EXPECT_EQ(Ask(absl::StrCat("SELECT string_agg(a.state, ',' ORDER BY a.number) FROM fleetmark.attempt a JOIN "
+                             "fleetmark.task t ON t.id = a.task_id WHERE t.host_name = 'alpha' AND t.run_id = ",
+                             id)),
+            "interrupted,finished");
+  ExpectWholeRecords(id);
+  const std::string recovered = Ask(absl::StrCat(
+      "SELECT max(sequence) FROM fleetmark.record r JOIN fleetmark.task t ON t.id = r.task_id WHERE run_id = ", id,
+      " AND host_name = 'alpha' AND r.attempt = 1"));
+  EXPECT_GE(std::atoi(recovered.c_str()), std::atoi(before.c_str()));
+  std::printf("killed agent: pid %d, phase %s, acknowledged up to sequence %s, recovered up to %s\n", killed,
+              phase.c_str(), before.c_str(), recovered.c_str());
+  for (const char* text : {"records wait", "interrupted", "queued again"}) {
+    for (const std::string& line : host_->LogLines(text)) std::printf("  %s\n", line.c_str());
+  }
+}
+
+// C-092: what a killed agent left behind goes with its next start, and nothing else.
+TEST_F(Kills, C092AnAgentsFilesGoWithItsNextStart) {
+  const int64_t id = fleet_->StartRun({"small-disk", "--hosts", "alpha"});
+  const std::string own = host_->target() + "/fleetmark-notes.bin";
+  WriteFile(own, "the user's own");
+  ASSERT_TRUE(WaitUntil([&] { return host_->Scratch().size() > 2; })) << fleet_->Logs();
+  // Worker and agent at once, as a power cut would: nobody cleans up.
+  for (const pid_t worker : host_->Workers()) kill(worker, SIGSTOP);
+  const std::vector<pid_t> workers = host_->Workers();
+  host_->Kill();
+  for (const pid_t worker : workers) kill(worker, SIGKILL);
+  EXPECT_TRUE(WaitUntil([&] { return std::none_of(workers.begin(), workers.end(), Alive); }));
+  host_->Start();
+  EXPECT_EQ(fleet_->WaitForRun(id).state(), v1::RUN_STATE_SUCCEEDED);
+  EXPECT_EQ(ReadWholeFile(own), "the user's own");
+  std::filesystem::remove(own);
+  EXPECT_THAT(host_->Scratch(), IsEmpty());
+}
+
+TEST_F(Kills, AWorkersDeathFailsItsTaskAndTheNextGoesOn) {
+  const int64_t id = fleet_->StartRun({"two", "--hosts", "alpha"});
+  ASSERT_TRUE(fleet_->WaitForRepetitions(id, 3));
+  std::vector<pid_t> workers;
+  ASSERT_TRUE(WaitUntil([&] { return !(workers = host_->Workers()).empty(); }));
+  std::printf("killed worker: pid %d, phase %s\n", workers[0], Phase(id).c_str());
+  kill(workers[0], SIGKILL);
+  const v1::Run run = fleet_->WaitForRun(id);
+  EXPECT_EQ(run.state(), v1::RUN_STATE_PARTIAL);
+  ASSERT_EQ(run.tasks_size(), 2);
+  EXPECT_EQ(run.tasks(0).state(), v1::TASK_STATE_FAILED);
+  EXPECT_THAT(run.tasks(0).reason(), HasSubstr("9"));
+  EXPECT_EQ(run.tasks(1).state(), v1::TASK_STATE_SUCCEEDED);
+  EXPECT_TRUE(host_->running());
+  ExpectWholeRecords(id);
+}
+
+// C-130.
+TEST_F(Kills, C130ACollectorComesBackAndTheRunGoesOn) {
+  const int64_t id = fleet_->StartRun({"host.clock", "--all", "--repeat", "80"});
+  ASSERT_TRUE(fleet_->WaitForRepetitions(id, 10));
+  const std::unique_ptr<Process> watch = fleet_->CliStart({"runs", "watch", absl::StrCat(id)});
+  EXPECT_TRUE(WaitUntil([&] { return watch->errors().find("alpha") != std::string::npos; }));
+  const std::vector<pid_t> workers = host_->Workers();
+  std::printf("killed collector: pid %d, phase %s\n", fleet_->collector().pid(), Phase(id).c_str());
+  fleet_->collector().Kill();
+  ASSERT_TRUE(fleet_->collector().Start()) << fleet_->collector().log();
+  const v1::Run run = fleet_->WaitForRun(id);
+  EXPECT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED);
+  for (const v1::Task& task : run.tasks()) {
+    EXPECT_EQ(task.attempt(), 1U) << task.host();  // not started again
+    EXPECT_EQ(task.repetitions(), 80U);
+  }
+  ExpectWholeRecords(id);
+  EXPECT_EQ(Ask(absl::StrCat("SELECT count(*) FROM fleetmark.repetition r JOIN fleetmark.task t ON t.id = r.task_id "
+                             "WHERE NOT warmup AND t.run_id = ",
+                             id)),
+            "160");
+  EXPECT_EQ(watch->WaitOrKill(absl::Minutes(2)), 0) << watch->errors();
+  EXPECT_THAT(watch->errors(), HasSubstr("lost the collector"));
+}
+
+// C-115, with the whole server gone.
+TEST_F(Kills, C115ADatabaseServerComesBack) {
+  const int64_t id = fleet_->StartRun({"host.clock", "--all", "--repeat", "80"});
+  ASSERT_TRUE(fleet_->WaitForRepetitions(id, 10));
+  const std::string pid_file = fleet_->collector().state() + "/postgres/postmaster.pid";
+  const pid_t postmaster = std::atoi(ReadWholeFile(pid_file).c_str());
+  ASSERT_GT(postmaster, 1);
+  ASSERT_THAT(CommandLineOf(postmaster), HasSubstr(fleet_->root()));
+  const int stored = std::atoi(Ask("SELECT count(*) FROM fleetmark.record").c_str());
+  std::printf("killed postmaster: pid %d, phase %s, %d records stored\n", postmaster, Phase(id).c_str(), stored);
+  kill(postmaster, SIGKILL);
+  EXPECT_TRUE(WaitUntil([&] {
+    const pid_t now = std::atoi(ReadWholeFile(pid_file).c_str());
+    return now > 1 && now != postmaster && Alive(now);
+  })) << fleet_->collector().log();
+  const v1::Run run = fleet_->WaitForRun(id);
+  EXPECT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED);
+  for (const v1::Task& task : run.tasks()) {
+    EXPECT_EQ(task.attempt(), 1U);
+    EXPECT_EQ(task.repetitions(), 80U);
+  }
+  ExpectWholeRecords(id);
+  EXPECT_GE(std::atoi(Ask("SELECT count(*) FROM fleetmark.record").c_str()), stored);
+}
+
+// C-101, C-103: the collector is away for a whole task, and the agent is started anew meanwhile.
+TEST_F(Kills, C101ResultsMeasuredWithoutACollectorArriveLater) {
+  const int64_t id = fleet_->StartRun({"host.clock", "--hosts", "alpha", "--repeat", "40"});
+  ASSERT_TRUE(fleet_->WaitForRepetitions(id, 1));
+  const size_t ended = host_->LogLines(" succeeded").size();
+  fleet_->collector().Kill();
+  ASSERT_TRUE(WaitUntil([&] { return host_->LogLines(" succeeded").size() > ended; })) << host_->log();
+  EXPECT_EQ(host_->Stop(), 0);
+  host_->Start();
+  EXPECT_TRUE(WaitUntil([&] { return !host_->LogLines("records wait for a collector").empty(); })) << host_->log();
+  ASSERT_TRUE(fleet_->collector().Start()) << fleet_->collector().log();
+  const v1::Run run = fleet_->WaitForRun(id);
+  EXPECT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED);
+  ASSERT_EQ(run.tasks_size(), 1);
+  EXPECT_EQ(run.tasks(0).attempt(), 1U);
+  EXPECT_EQ(run.tasks(0).repetitions(), 40U);
+  ExpectWholeRecords(id);
+}
+
+}  // namespace
+}  // namespace fleetmark::test
