@@ -8,6 +8,7 @@
 #include <string>
 
 #include "collector/collector.h"
+#include "collector/store/types.h"
 #include "common/lifecycle/stop_signal.h"
 #include "common/pki/tls_files.h"
 #include "fleetmark/v1/fleet.grpc.pb.h"

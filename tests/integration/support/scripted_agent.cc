@@ -1,5 +1,6 @@
 #include "tests/integration/support/scripted_agent.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -130,11 +131,18 @@ std::optional<v1::CollectorMessage> ScriptedAgent::Next(absl::Duration timeout) 
 
 std::optional<v1::CollectorMessage> ScriptedAgent::Await(v1::CollectorMessage::KindCase kind, absl::Duration timeout) {
   const absl::Time give_up = absl::Now() + timeout;
-  while (absl::Now() < give_up) {
-    std::optional<v1::CollectorMessage> message = Next(give_up - absl::Now());
-    if (!message.has_value() || message->kind_case() == kind) return message;
+  MutexLock lock(mutex_);
+  for (;;) {
+    const auto found = std::find_if(arrived_.begin(), arrived_.end(),
+                                    [&](const v1::CollectorMessage& message) { return message.kind_case() == kind; });
+    if (found != arrived_.end()) {
+      v1::CollectorMessage message = std::move(*found);
+      arrived_.erase(found);
+      return message;
+    }
+    if (over_ || absl::Now() >= give_up) return std::nullopt;
+    changed_.WaitFor(mutex_, absl::ToChronoNanoseconds(give_up - absl::Now()));
   }
-  return std::nullopt;
 }
 
 grpc::Status ScriptedAgent::AwaitEnd() {
@@ -153,7 +161,7 @@ std::vector<v1::Record> ScriptedAgent::RecordsOf(const v1::StartTask& start, int
     record.mutable_id()->set_task_id(start.task_id());
     record.mutable_id()->set_attempt(start.attempt());
     record.mutable_id()->set_sequence(records.size());
-    record.set_agent_unix_seconds(1'800'000'000 + static_cast<double>(records.size()));
+    record.set_agent_unix_seconds(1'700'000'000 + static_cast<double>(records.size()));
     return record;
   };
   v1::TaskStarted& started = *add().mutable_started();
@@ -170,7 +178,7 @@ std::vector<v1::Record> ScriptedAgent::RecordsOf(const v1::StartTask& start, int
   for (int i = 1; i <= repetitions; ++i) {
     v1::Repetition& repetition = *add().mutable_repetition();
     repetition.set_number(static_cast<uint32_t>(i));
-    repetition.set_started_unix_seconds(1'800'000'000 + i);
+    repetition.set_started_unix_seconds(1'700'000'000 + i);
     v1::Measurement& measurement = *repetition.add_measurements();
     measurement.set_metric("rate");
     measurement.set_unit(v1::UNIT_BYTES_PER_SECOND);
@@ -182,7 +190,7 @@ std::vector<v1::Record> ScriptedAgent::RecordsOf(const v1::StartTask& start, int
     samples.set_metric("rate");
     samples.set_unit(v1::UNIT_BYTES_PER_SECOND);
     samples.set_repetition(static_cast<uint32_t>(i));
-    samples.set_start_unix_seconds(1'800'000'000 + i);
+    samples.set_start_unix_seconds(1'700'000'000 + i);
     for (int s = 0; s < 150; ++s) {
       samples.add_offset_deltas_us(1000);
       samples.add_values(value + s);
