@@ -123,7 +123,6 @@ void TaskDesk::OnStart(const v1::StartTask& task) {
     const absl::Status status = spool.SetState(task.task_id(), task.attempt(), v1::UNFINISHED_STATE_RUNNING);
     if (!status.ok()) LogWarning("agent", absl::StrCat(NameOf(task), ": ", std::string(status.message())));
   });
-  parts_.outbox->BeginTask();
   LogInfo("agent", absl::StrCat(NameOf(task), " started: ", EscapeForTerminal(task.workload()),
                                 task.target().empty() ? "" : " on ", EscapeForTerminal(task.target())));
 }
@@ -133,16 +132,24 @@ absl::Status TaskDesk::OnRecords(const v1::StartTask& task, std::vector<v1::Reco
   for (v1::Record& record : records) {
     for (v1::Record& part : SplitToFit(std::move(record))) fitting.push_back(std::move(part));
   }
+  const bool ends = !fitting.empty() && fitting.back().has_finished();
   parts_.outbox->OpenGap();
   const absl::Status status = parts_.outbox->Append(task.task_id(), task.attempt(), fitting);
   TakeHeld();
+  // The first record comes just before the worker starts: until then (waiting for a quiet machine may take minutes) and
+  // after the last one the disk is free.
+  if (ends) {
+    parts_.outbox->EndTask();
+  } else {
+    parts_.outbox->BeginTask();
+  }
   parts_.outbox->CloseGap();
   if (status.ok()) {
     link_->RecordsAvailable();
     return status;
   }
   LogError("agent", absl::StrCat(NameOf(task), ": results could not be kept: ", std::string(status.message())));
-  if (!fitting.empty() && fitting.back().has_finished()) {
+  if (ends) {
     MutexLock lock(mutex_);
     unwritten_.emplace_back(task, fitting.back());
   }

@@ -23,7 +23,8 @@ class Outbox {
  public:
   explicit Outbox(Spool& spool, size_t memory_bytes = size_t{1} << 20);
 
-  // From the thread that runs a task. BeginTask waits for what is under way on the disk.
+  // From the thread that runs a task; each may be called again without harm. BeginTask waits for what is under way on
+  // the disk; called in a gap, it takes effect when the gap closes.
   void BeginTask();
   void OpenGap();
   void CloseGap();

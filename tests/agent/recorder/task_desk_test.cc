@@ -63,6 +63,14 @@ class TaskDeskTest : public SpoolFixture {
     desk_->Connect(executor_, link_);
   }
 
+  // The task is inside its first timed section.
+  void Begin(int64_t id) {
+    desk_->OnStartTask(Task(id));
+    desk_->OnStart(Task(id));
+    ASSERT_TRUE(desk_->OnRecords(Task(id), {Started()}).ok());
+    link_.sent.clear();
+  }
+
   v1::UnfinishedState StateOf(int64_t task) {
     const auto tasks = spool_.Tasks();
     for (const SpooledTask& spooled : *tasks) {
@@ -102,11 +110,8 @@ TEST_F(TaskDeskTest, TaskThatTheConfigurationForbidsIsRefusedWithItsReason) {
 }
 
 TEST_F(TaskDeskTest, RunningTaskOfferedAgainIsAcceptedAndNotStartedTwice) {
-  desk_->OnStartTask(Task(1));
-  desk_->OnStart(Task(1));
-  ASSERT_TRUE(desk_->OnRecords(Task(1), {Started()}).ok());
+  Begin(1);
   executor_.submitted.clear();
-  link_.sent.clear();
   desk_->OnStartTask(Task(1));
   EXPECT_THAT(link_.sent, IsEmpty()) << "inside the timed section nothing is looked up";
   ASSERT_TRUE(desk_->OnRecords(Task(1), {RepetitionOf(1)}).ok());
@@ -116,14 +121,12 @@ TEST_F(TaskDeskTest, RunningTaskOfferedAgainIsAcceptedAndNotStartedTwice) {
 }
 
 TEST_F(TaskDeskTest, TaskThatArrivesInATimedSectionWaitsForTheGap) {
-  desk_->OnStartTask(Task(1));
-  desk_->OnStart(Task(1));
-  link_.sent.clear();
+  Begin(1);
   desk_->OnStartTask(Task(2));
   desk_->OnStartTask(Task(3));
   EXPECT_THAT(link_.sent, IsEmpty());
   EXPECT_EQ(StateOf(2), v1::UNFINISHED_STATE_UNSPECIFIED);
-  ASSERT_TRUE(desk_->OnRecords(Task(1), {Started()}).ok());
+  ASSERT_TRUE(desk_->OnRecords(Task(1), {RepetitionOf(1)}).ok());
   ASSERT_THAT(link_.sent, SizeIs(2));
   EXPECT_EQ(link_.sent[0].accepted().task_id(), 2);
   EXPECT_EQ(link_.sent[1].accepted().task_id(), 3);
@@ -136,10 +139,15 @@ TEST_F(TaskDeskTest, TaskThatArrivesInATimedSectionWaitsForTheGap) {
   EXPECT_EQ(link_.sent.back().accepted().task_id(), 4) << "or for the end of the task";
 }
 
-TEST_F(TaskDeskTest, HeldTaskCanBeCancelledAndWhatIsHeldIsBounded) {
+TEST_F(TaskDeskTest, TaskThatArrivesWhileAnotherWaitsForAQuietMachineIsTakenAtOnce) {
   desk_->OnStartTask(Task(1));
   desk_->OnStart(Task(1));
-  link_.sent.clear();
+  desk_->OnStartTask(Task(2));
+  EXPECT_EQ(StateOf(2), v1::UNFINISHED_STATE_QUEUED);
+}
+
+TEST_F(TaskDeskTest, HeldTaskCanBeCancelledAndWhatIsHeldIsBounded) {
+  Begin(1);
   for (int64_t id = 2; id <= 65; ++id) desk_->OnStartTask(Task(id));
   EXPECT_THAT(link_.sent, IsEmpty());
   desk_->OnStartTask(Task(66));
