@@ -107,8 +107,10 @@ class Watch {
       const int64_t now = TickClock::MonotonicNs();
       std::chrono::nanoseconds wait = kPoll;
       if (!opened_) wait = std::min(wait, std::chrono::nanoseconds(std::max<int64_t>(ramp_end_ns_ - now, 1)));
-      if (start.WaitForFinish(wait)) return !cancelled;
-      MaybeOpen(TickClock::MonotonicNs());
+      const bool finished = start.WaitForFinish(wait);
+      // A caller that slept too long opens the window when all is over: nothing is compared then.
+      MaybeOpen(finished ? ramp_end_ns_ : TickClock::MonotonicNs());
+      if (finished) return !cancelled;
       if (!cancelled && hooks_.cancelled && hooks_.cancelled()) {
         cancelled = true;
         stop.store(true, std::memory_order_relaxed);

@@ -238,6 +238,7 @@ void DiskDd::Describe(const DdStep& step, const Timing& timing, bool direct, v1:
   facts.metered_read_bytes = reads ? timing.bytes : 0;
   facts.metered_written_bytes = writes ? timing.bytes : 0;
   session_->meter().Describe(facts, measurement);
+  if (!reads && !writes) measurement.clear_asked_bytes();  // nothing was asked of the disk
   measurement.set_classic(step.classic);
   if (writes) measurement.set_flush_seconds(static_cast<double>(timing.flush_ns) / 1e9);
   if (step.direct && !direct) AddFlag(measurement, "direct not effective", session_->direct().reason);

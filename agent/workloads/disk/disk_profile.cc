@@ -23,7 +23,7 @@ constexpr char kFile[] = "fleetmark-profile.dat";
 constexpr double kMiB = 1048576;
 // The share of the bar that making the file takes in a repetition that has to do it again.
 constexpr double kFillShare = 0.3;
-constexpr absl::Duration kSettleBetweenJobs = absl::Seconds(2);
+constexpr absl::Duration kSettleBetweenJobs = absl::Milliseconds(500);
 
 class DiskProfile : public Workload {
  public:

@@ -32,7 +32,7 @@ TEST_F(DiskDdTest, RunsTheEightStepsInTheirOrder) {
     metrics.push_back(measurement.metric());
     SCOPED_TRACE(measurement.metric());
     ASSERT_TRUE(measurement.has_value());
-    EXPECT_EQ(measurement.asked_bytes(), kBytes);
+    EXPECT_EQ(measurement.asked_bytes(), measurement.metric() == "null_copy" ? 0 : kBytes);
     EXPECT_NEAR(measurement.value() * measurement.elapsed_seconds(), kBytes, kBytes * 0.01);
     EXPECT_TRUE(measurement.latency_histogram().empty());
   }
