@@ -52,7 +52,8 @@ std::optional<double> Frequency(const std::string& root) {
     ++cpus;
   }
   if (cpus > 0) return sum / cpus;
-  for (const std::string_view line : SplitLines(ReadText(root + "/proc/cpuinfo").value_or(""))) {
+  const std::string cpuinfo = ReadText(root + "/proc/cpuinfo").value_or("");  // outlives the views of its lines
+  for (const std::string_view line : SplitLines(cpuinfo)) {
     if (line.substr(0, 7) != "cpu MHz") continue;
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
