@@ -1,6 +1,8 @@
 #include "collector/store/connection.h"
 
+#include <optional>
 #include <pqxx/pqxx>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "collector/store/error_mapping.h"

@@ -3,11 +3,13 @@
 //
 // Owned by the store. Transact() may be called from any thread and blocks it; a thread uses one connection at a time
 // (calls do not nest). A connection that failed is destroyed; the next call builds a new one. After Open() the database
-// may come and go: calls fail with UNAVAILABLE while it is away.
+// may come and go: calls fail with UNAVAILABLE while it is away. The statement timeout does not cover the commit itself:
+// one that waits for a synchronous standby waits as long as that does.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 

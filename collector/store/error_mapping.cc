@@ -1,5 +1,8 @@
 #include "collector/store/error_mapping.h"
 
+#include <initializer_list>
+#include <vector>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -64,6 +67,8 @@ ErrorInfo ClassifyError(std::string_view sqlstate, std::string_view text, bool c
   ErrorInfo info;
   info.sqlstate = std::string(sqlstate);
   info.text = OneLine(text);
+  // What libpqxx 6.4 says of a connection that was cut.
+  if (Says(info.text, {"Could not obtain client encoding"})) info.text = "lost the connection to the database server";
   // No SQLSTATE: the server did not answer, whatever the class of the exception.
   info.kind = sqlstate.empty() || (connection_lost && KindOfState(sqlstate) == ErrorKind::kOurs)
                   ? KindOfText(text)

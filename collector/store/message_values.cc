@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "collector/store/sql_values.h"

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 

@@ -1,4 +1,5 @@
 #include <map>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "collector/store/message_values.h"

@@ -67,8 +67,10 @@ class ResultStore {
 
   // One transaction: inserts what is new (keyed by task, attempt, sequence), updates task and run states for started
   // and finished records, and returns what may be acknowledged - after the commit. A record of another host's task,
-  // with other content than the one stored under its key, or that the schema refuses (NaN, over-long text), is
-  // quarantined and does not hold up the others. A commit of unknown outcome is looked up, not repeated blindly.
+  // with other content than the one stored under its key, or that the schema refuses (over-long text, uneven samples),
+  // is quarantined and does not hold up the others. Of a record with values that are not finite only those are left
+  // out, with a reason, and a copy is quarantined. A finished record counts once all records before it are there. A
+  // commit of unknown outcome is looked up, not repeated blindly.
   virtual absl::StatusOr<StoredRecords> StoreRecords(const HostId& host, const std::vector<v1::Record>& records) = 0;
 
   virtual absl::StatusOr<ResultSet> Query(const ResultQuery& query) = 0;

@@ -1,5 +1,7 @@
 #include "collector/store/states.h"
 
+#include <vector>
+
 namespace fleetmark::collector {
 namespace {
 

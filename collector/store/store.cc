@@ -1,5 +1,7 @@
 #include "collector/store/store.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "collector/store/database.h"

@@ -22,7 +22,7 @@ struct DatabaseOptions {
 
 struct Notification {
   enum class Kind { kRun, kTask, kHost, kProgress } kind = Kind::kRun;
-  std::string id;  // run id, host id
+  std::string id;  // kRun, kProgress: a run's; kHost, kTask (look for work and cancels): a host's
 };
 
 class Store {
