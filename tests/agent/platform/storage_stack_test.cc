@@ -146,6 +146,7 @@ TEST(StorageStackTest, TellsWhatLivesInMemory) {
   EXPECT_TRUE(ResolveStackOf({"/run/x", {0, 99}, kTmpfs}, container.root()).in_memory);
   const StorageStack overlay = ResolveStackOf({"/work-over-memory", {0, 101}, kOverlay}, container.root());
   EXPECT_TRUE(overlay.in_memory) << "its upper layer is on tmpfs";
+  EXPECT_THAT(overlay.layers, IsEmpty());
 
   const test::MachineTree tree("storage-two-bridges");
   const StorageStack loop = ResolveStackOf({"/mnt/image/x", {7, 0}, kExt4}, tree.root());
