@@ -1,10 +1,13 @@
 // fleetmark run: creates a run, watches it, prints its results.
+#include <map>
 #include <memory>
+#include <set>
 
 #include "absl/strings/str_format.h"
 #include "cli/commands/arguments.h"
 #include "cli/commands/command.h"
 #include "cli/commands/follow.h"
+#include "common/text/text.h"
 #include "common/units/parse.h"
 
 namespace fleetmark::cli {
@@ -50,6 +53,23 @@ absl::StatusOr<v1::CreateRunRequest> ToRequest(const RunOptions& options) {
   return request;
 }
 
+// "run 12: mac-pro (ssd), thinkpad (data)": on which disk, before anything is written to it.
+std::string WhatIsMeasured(const v1::Run& run) {
+  std::map<std::string, std::set<std::string>> targets;
+  for (const v1::Task& task : run.tasks()) {
+    std::set<std::string>& of_host = targets[task.host()];
+    if (!task.target().empty()) of_host.insert(task.target());
+  }
+  std::string text;
+  for (const auto& [host, names] : targets) {
+    text += (text.empty() ? "" : ", ") + EscapeForTerminal(host);
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + EscapeForTerminal(name);
+    if (!list.empty()) text += " (" + list + ")";
+  }
+  return absl::StrFormat("run %d: %s", run.id(), text);
+}
+
 int Execute(Context& context, const RunOptions& options) {
   const absl::StatusOr<v1::CreateRunRequest> request = ToRequest(options);
   if (!request.ok()) return context.Fail(request.status());
@@ -63,6 +83,7 @@ int Execute(Context& context, const RunOptions& options) {
     table.rows.push_back({Cell::Text(absl::StrFormat("%d", response.run().id()))});
     return context.Print(response.run(), table);
   }
+  context.Say(WhatIsMeasured(response.run()));
   return FollowRun(context, response.run().id(), CtrlC::kCancelsRun);
 }
 
@@ -85,8 +106,7 @@ Action DeclareRun(CLI::App& app) {
   app.add_flag("--detach", options->detach, "do not wait for the results");
   app.add_option("--name", options->name, "a name for the run");
   app.add_option("--give-up", options->give_up, "how long to wait for hosts that are away (default 24h)");
-  return [options](Context& context) {
-    return Execute(context, *options); };
+  return [options](Context& context) { return Execute(context, *options); };
 }
 
 }  // namespace fleetmark::cli

@@ -217,6 +217,13 @@ TEST_F(CommandLineTest, RunFollowsToTheEndAndPrintsResults) {
   EXPECT_EQ(client.last_compare.run_ids(0), 12);
 }
 
+// C-163: which disk is measured is said before it is touched.
+TEST_F(CommandLineTest, RunSaysItsTargetsFirst) {
+  *client.created.mutable_run() = Frame(v1::RUN_STATE_RUNNING, v1::TASK_STATE_QUEUED).run();
+  client.watches = {{{Frame(v1::RUN_STATE_SUCCEEDED, v1::TASK_STATE_SUCCEEDED)}, absl::OkStatus(), nullptr}};
+  EXPECT_EQ(Run({"run", "--all"}).err.find("run 12: mac-pro (ssd)\n"), 0u);
+}
+
 TEST_F(CommandLineTest, APartialRunIsCodeOneAndShowsWhatIsMissing) {
   client.created.mutable_run()->set_id(12);
   v1::WatchRunResponse last = Frame(v1::RUN_STATE_PARTIAL, v1::TASK_STATE_FAILED);
