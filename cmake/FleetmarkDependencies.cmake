@@ -1,5 +1,10 @@
 # Libraries from the distribution. Protobuf must be found in module mode before gRPC's config asks for it.
 
+if(FLEETMARK_STATIC)
+  include(FleetmarkStatic)
+  return()
+endif()
+
 find_package(Threads REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(gRPC CONFIG REQUIRED)

@@ -8,6 +8,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(FLEETMARK_TESTS "build the tests" ON)
+option(FLEETMARK_STATIC "only a fully static agent; `ninja fleetmark-agent-static` sets it for a build of its own" OFF)
 set(FLEETMARK_SANITIZE "" CACHE STRING "sanitizers, as for -fsanitize= (address,undefined or thread)")
 
 if(NOT CMAKE_BUILD_TYPE)

@@ -80,11 +80,13 @@ absl::Status Outbox::Acknowledge(int64_t task_id, uint32_t attempt, uint64_t seq
     uint64_t& highest = deferred_[key];
     highest = std::max(highest, sequence);
   }
+  size_t freed = 0;
   std::erase_if(copies_, [&](const Copy& copy) {
     if (copy.task != key || copy.sequence > sequence) return false;
-    copied_bytes_ -= copy.body.size();
+    freed += copy.body.size();
     return true;
   });
+  copied_bytes_ -= freed;
   return absl::OkStatus();
 }
 
