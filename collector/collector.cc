@@ -1,6 +1,5 @@
 #include "collector/collector.h"
 
-#include <grpcpp/impl/codegen/service_type.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -336,7 +335,7 @@ class Collector::Parts {
   std::unique_ptr<AgentSessions> sessions;
   std::unique_ptr<SessionContext> session_context;
   std::unique_ptr<FleetApi> api;
-  std::unique_ptr<grpc::Service> agent_service, fleet_service;
+  ServicePointer agent_service, fleet_service;
   std::unique_ptr<EnrollmentServer> enrollment_server;
   std::unique_ptr<Enrollment> enrollment;
   std::unique_ptr<RpcServer> server;

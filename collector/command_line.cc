@@ -135,7 +135,7 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop) {
   const std::string version = FLEETMARK_VERSION;
   Flags flags;
   std::string line;
-  CLI::App app(kDescription);
+  CLI::App app(kDescription, "fleetmark-collector");
   app.footer(kFooter);
   app.set_version_flag("--version", "fleetmark-collector " + version);
   app.require_subcommand(0, 1);
@@ -149,7 +149,8 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop) {
   app.add_option("--enroll-listen", flags.enroll_listen, "HOST:PORT for machines with an invitation ([::]:7402)");
   app.add_option("--database", flags.database,
                  "libpq connection string or URI, or service=NAME; default: a private one");
-  app.add_option("--advertise", flags.advertise, "address or name under which others reach this machine; repeatable");
+  app.add_option("--advertise", flags.advertise, "address or name under which others reach this machine; repeatable")
+      ->allow_extra_args(false);
   const CLI::App* start = app.add_subcommand("start", "run the collector (the default)");
   CLI::App* join = app.add_subcommand("join", "make this a further collector of a fleet");
   join->add_option("LINE", line, "what `fleetmark hosts invite --collector` printed")->required();

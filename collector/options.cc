@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config/text_proto.h"
-#include "common/pki/files.h"
 #include "common/text/text.h"
 #include "fleetmark/v1/config.pb.h"
 
@@ -48,9 +47,6 @@ absl::StatusOr<CollectorOptions> MakeOptions(const Flags& flags, const std::stri
   v1::CollectorConfig config;
   if (!flags.config_file.empty()) {
     if (const absl::Status loaded = LoadTextProto(flags.config_file, config); !loaded.ok()) return loaded;
-    if (HoldsPassword(config.database())) {
-      if (const absl::Status hidden = CheckPrivate(flags.config_file); !hidden.ok()) return hidden;
-    }
   }
   CollectorOptions options;
   options.version = version;
@@ -61,14 +57,12 @@ absl::StatusOr<CollectorOptions> MakeOptions(const Flags& flags, const std::stri
   if (flags.listen) options.listen = *flags.listen;
   if (flags.enroll_listen) options.enroll_listen = *flags.enroll_listen;
   if (!flags.advertise.empty()) options.advertise = flags.advertise;
-  if (flags.database) {
-    if (HoldsPassword(*flags.database)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--database ", RedactDsn(*flags.database),
-                       ": a password on the command line can be read by every user of this machine; put it into "
-                       "~/.pgpass, a service file (--database service=NAME), or a --config file with mode 0600"));
-    }
-    options.database = *flags.database;
+  if (flags.database) options.database = *flags.database;
+  if (HoldsPassword(options.database)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--database ", RedactDsn(options.database),
+        ": a password in there can be read by others; put it into ~/.pgpass (or the file PGPASSFILE names), "
+        "or a service file (--database service=NAME)"));
   }
   absl::StatusOr<std::string> state =
       Absolute(flags.state_directory.empty() ? DefaultStateDirectory() : flags.state_directory);

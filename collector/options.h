@@ -24,9 +24,8 @@ std::string DefaultStateDirectory();
 // $XDG_CONFIG_HOME/fleetmark, or /etc/fleetmark for root.
 std::string DefaultConfigDirectory();
 
-// INVALID_ARGUMENT: a path that is not absolute, a password on the command line (every user of the machine can read it
-// there), a configuration file with an error in it (file:line:column). PERMISSION_DENIED: a configuration file with a
-// password that others may read.
+// INVALID_ARGUMENT: a password in the database's name (every user of the machine can read a command line), a
+// configuration file with an error in it (file:line:column).
 absl::StatusOr<CollectorOptions> MakeOptions(const Flags& flags, const std::string& version);
 
 }  // namespace fleetmark::collector

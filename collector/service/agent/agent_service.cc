@@ -78,9 +78,8 @@ class AgentServiceImpl final : public v1::AgentService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAgentService(const SessionContext& context, AgentSessions& sessions,
-                                                Authority& authority) {
-  return std::make_unique<AgentServiceImpl>(context, sessions, authority);
+ServicePointer MakeAgentService(const SessionContext& context, AgentSessions& sessions, Authority& authority) {
+  return ServicePointer(new AgentServiceImpl(context, sessions, authority));
 }
 
 }  // namespace fleetmark::collector

@@ -2,19 +2,13 @@
 // long as the server and the sessions; see agent_sessions.h for their end.
 #pragma once
 
-#include <memory>
-
 #include "collector/pki/authority.h"
 #include "collector/service/agent/agent_sessions.h"
 #include "collector/service/agent/session_context.h"
-
-namespace grpc {
-class Service;
-}
+#include "collector/service/server/service_pointer.h"
 
 namespace fleetmark::collector {
 
-std::unique_ptr<grpc::Service> MakeAgentService(const SessionContext& context, AgentSessions& sessions,
-                                                Authority& authority);
+ServicePointer MakeAgentService(const SessionContext& context, AgentSessions& sessions, Authority& authority);
 
 }  // namespace fleetmark::collector

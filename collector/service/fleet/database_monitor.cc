@@ -1,13 +1,10 @@
 #include "collector/service/fleet/database_monitor.h"
 
 #include <cassert>
-#include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/lifecycle/thread_name.h"
-#include "common/log/log.h"
 
 namespace fleetmark::collector {
 
@@ -19,21 +16,12 @@ DatabaseMonitor::~DatabaseMonitor() { assert(!thread_.joinable()); }
 void DatabaseMonitor::Start() {
   thread_ = std::thread([this] {
     SetThreadName("database");
-    bool was_up = true;
     do {
       {
         MutexLock lock(mutex_);
         asked_ = absl::Now();
       }
       absl::Status status = check_();
-      if (status.ok() != was_up) {
-        was_up = status.ok();
-        if (was_up) {
-          LogInfo("database", "the database is back");
-        } else {
-          LogError("database", absl::StrCat("the database is away: ", std::string(status.message())));
-        }
-      }
       MutexLock lock(mutex_);
       asked_ = absl::InfiniteFuture();
       status_ = std::move(status);

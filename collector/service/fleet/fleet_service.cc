@@ -117,9 +117,8 @@ class FleetServiceImpl final : public v1::FleetService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeFleetService(FleetApi& api, WatchHub& watches, TrustStore& trust,
-                                                ShardedWorkers& workers) {
-  return std::make_unique<FleetServiceImpl>(api, watches, trust, workers);
+ServicePointer MakeFleetService(FleetApi& api, WatchHub& watches, TrustStore& trust, ShardedWorkers& workers) {
+  return ServicePointer(new FleetServiceImpl(api, watches, trust, workers));
 }
 
 }  // namespace fleetmark::collector

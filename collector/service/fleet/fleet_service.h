@@ -2,20 +2,14 @@
 // FleetApi's affair.
 #pragma once
 
-#include <memory>
-
 #include "collector/service/dispatch/sharded_workers.h"
 #include "collector/service/fleet/fleet_api.h"
+#include "collector/service/server/service_pointer.h"
 #include "collector/service/watch/watch_hub.h"
 #include "collector/store/trust_store.h"
 
-namespace grpc {
-class Service;
-}
-
 namespace fleetmark::collector {
 
-std::unique_ptr<grpc::Service> MakeFleetService(FleetApi& api, WatchHub& watches, TrustStore& trust,
-                                                ShardedWorkers& workers);
+ServicePointer MakeFleetService(FleetApi& api, WatchHub& watches, TrustStore& trust, ShardedWorkers& workers);
 
 }  // namespace fleetmark::collector

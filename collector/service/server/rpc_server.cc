@@ -2,6 +2,7 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/codegen/service_type.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
@@ -14,6 +15,8 @@
 #include "common/rpc/credentials.h"
 
 namespace fleetmark::collector {
+
+void ServiceDeleter::operator()(grpc::Service* service) const { delete service; }
 
 class RpcServer::Impl {
  public:

@@ -11,11 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "collector/service/server/service_pointer.h"
 #include "common/pki/tls_files.h"
-
-namespace grpc {
-class Service;
-}
 
 namespace fleetmark::collector {
 
