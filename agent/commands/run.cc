@@ -18,7 +18,7 @@
 #include "agent/config/agent_config.h"
 #include "agent/executor/executor.h"
 #include "agent/inventory/inventory.h"
-#include "common/comparison/comparison_tables.h"
+#include "common/views/comparison_tables.h"
 #include "common/parameters/parameters.h"
 #include "common/text/text.h"
 

@@ -5,12 +5,11 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "agent/config/agent_config.h"
 #include "agent/inventory/inventory.h"
-#include "common/parameters/parameters.h"
 #include "common/text/text.h"
 #include "common/units/format.h"
+#include "common/views/descriptions.h"
 #include "fleetmark/v1/fleet.pb.h"
 
 namespace fleetmark::agent {
@@ -52,23 +51,6 @@ std::vector<Fact> MachineFacts(const v1::Inventory& inventory) {
   return facts;
 }
 
-std::string StackText(const v1::Target& target) {
-  std::vector<std::string> layers;
-  for (const v1::StorageLayer& layer : target.stack()) {
-    layers.push_back(layer.device().empty() ? layer.kind() : layer.device());
-  }
-  return absl::StrJoin(layers, " > ");
-}
-
-std::string DiskText(const v1::Target& target) {
-  std::vector<std::string> disks;
-  for (const v1::Disk& disk : target.disks()) {
-    disks.push_back(disk.model().empty() ? disk.kernel_name()
-                                         : absl::StrCat(disk.kernel_name(), " (", disk.model(), ")"));
-  }
-  return absl::StrJoin(disks, ", ");
-}
-
 Table TargetTable(const v1::Inventory& inventory) {
   Table table;
   table.title = "targets";
@@ -84,55 +66,9 @@ Table TargetTable(const v1::Inventory& inventory) {
   for (const v1::Target& target : inventory.targets()) {
     table.rows.push_back(
         {Cell::Text(absl::StrCat(target.name(), target.is_default() ? " (default)" : "")), Cell::Text(target.path()),
-         TextOrUnknown(target.file_system()), TextOrUnknown(target.mount_point()), TextOrUnknown(StackText(target)),
-         TextOrUnknown(DiskText(target)), Cell::Number(If(target.has_size_bytes(), target.size_bytes())),
+         TextOrUnknown(target.file_system()), TextOrUnknown(target.mount_point()), TextOrUnknown(DescribeStack(target)),
+         TextOrUnknown(DescribeDisks(target)), Cell::Number(If(target.has_size_bytes(), target.size_bytes())),
          Cell::Number(If(target.has_free_bytes(), target.free_bytes())), Cell::Text(target.problem())});
-  }
-  return table;
-}
-
-std::string TypeText(const v1::ParameterDescriptor& parameter) {
-  switch (parameter.type()) {
-    case v1::PARAMETER_TYPE_BYTES:
-      return "size";
-    case v1::PARAMETER_TYPE_COUNT:
-      return "count";
-    case v1::PARAMETER_TYPE_SECONDS:
-      return "time";
-    case v1::PARAMETER_TYPE_RATIO:
-      return "ratio";
-    case v1::PARAMETER_TYPE_FLAG:
-      return "true or false";
-    default:
-      return absl::StrJoin(parameter.choices(), " | ");
-  }
-}
-
-std::string RangeText(const v1::ParameterDescriptor& parameter) {
-  const auto bound = [&](bool has, double value) {
-    if (!has) return std::string();
-    v1::ParameterValue number;
-    number.set_number(value);
-    return FormatParameter(parameter, number);
-  };
-  const std::string low = bound(parameter.has_minimum(), parameter.minimum());
-  const std::string high = bound(parameter.has_maximum(), parameter.maximum());
-  return low.empty() && high.empty() ? "" : absl::StrCat(low, " ... ", high);
-}
-
-Table ParameterTable(const v1::WorkloadDescriptor& workload) {
-  Table table;
-  table.title = absl::StrCat("parameters of ", workload.name(), " (--set ", workload.name(), ".NAME=VALUE)");
-  table.columns = {{.header = "name"},  {.header = "type"}, {.header = "default"},
-                   {.header = "range"}, {.header = "role"}, {.header = "what it is"}};
-  for (const v1::ParameterDescriptor& parameter : workload.parameters()) {
-    table.rows.push_back(
-        {Cell::Text(parameter.name()), Cell::Text(TypeText(parameter)),
-         Cell::Text(parameter.has_default_value() ? FormatParameter(parameter, parameter.default_value())
-                                                  : std::string("by the machine")),
-         Cell::Text(RangeText(parameter)),
-         Cell::Text(parameter.role() == v1::PARAMETER_ROLE_DERIVED ? "derived" : "identity"),
-         Cell::Text(parameter.description())});
   }
   return table;
 }
@@ -181,8 +117,8 @@ Table InventoryCsv(const v1::Inventory& inventory) {
     add(subject, "path", Cell::Text(target.path()));
     add(subject, "file system", TextOrUnknown(target.file_system()));
     add(subject, "mounted on", TextOrUnknown(target.mount_point()));
-    add(subject, "stack", TextOrUnknown(StackText(target)));
-    add(subject, "disk", TextOrUnknown(DiskText(target)));
+    add(subject, "stack", TextOrUnknown(DescribeStack(target)));
+    add(subject, "disk", TextOrUnknown(DescribeDisks(target)));
     add(subject, "size bytes", Cell::Number(If(target.has_size_bytes(), target.size_bytes())));
     add(subject, "free bytes", Cell::Number(If(target.has_free_bytes(), target.free_bytes())));
     add(subject, "problem", TextOrUnknown(target.problem()));

@@ -3,7 +3,7 @@
 
 #include "cli/commands/arguments.h"
 #include "cli/commands/command.h"
-#include "common/comparison/comparison_tables.h"
+#include "common/views/comparison_tables.h"
 
 namespace fleetmark::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/commands/tables.h"
 #include "cli/live/run_view.h"
-#include "common/comparison/comparison_tables.h"
+#include "common/views/comparison_tables.h"
 #include "common/time/clock.h"
 
 namespace fleetmark::cli {

@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "common/parameters/parameters.h"
 #include "common/units/format.h"
+#include "common/views/descriptions.h"
 
 namespace fleetmark::cli {
 namespace {
@@ -28,58 +29,6 @@ std::string Labels(const v1::Host& host) {
   std::string result;
   for (const auto& [key, value] : sorted) result += (result.empty() ? "" : " ") + key + "=" + value;
   return result;
-}
-
-std::string DiskNames(const v1::Target& target) {
-  std::string result;
-  for (const v1::Disk& disk : target.disks()) {
-    const std::string model = disk.model().empty() ? "" : " (" + disk.model() + ")";
-    result += (result.empty() ? "" : ", ") + disk.kernel_name() + model;
-  }
-  return result;
-}
-
-std::string RuleText(const v1::RepetitionRule& rule) {
-  if (rule.has_exactly()) return absl::StrFormat("exactly %d", rule.exactly());
-  std::string text;
-  if (rule.has_least()) text = absl::StrFormat("at least %d", rule.least());
-  if (rule.has_most()) text += absl::StrFormat("%sat most %d", text.empty() ? "" : ", ", rule.most());
-  if (rule.has_budget_seconds()) {
-    text += (text.empty() ? "" : ", ") + FormatTimeSpan(absl::Seconds(rule.budget_seconds()));
-  }
-  return text;
-}
-
-std::string TypeText(const v1::ParameterDescriptor& parameter) {
-  switch (parameter.type()) {
-    case v1::PARAMETER_TYPE_BYTES:
-      return "size";
-    case v1::PARAMETER_TYPE_COUNT:
-      return "count";
-    case v1::PARAMETER_TYPE_SECONDS:
-      return "duration";
-    case v1::PARAMETER_TYPE_RATIO:
-      return "ratio";
-    case v1::PARAMETER_TYPE_FLAG:
-      return "true or false";
-    case v1::PARAMETER_TYPE_CHOICE:
-      return JoinWords(parameter.choices(), " | ");
-    default:
-      return "?";
-  }
-}
-
-std::string RangeText(const v1::ParameterDescriptor& parameter) {
-  const auto bound = [&](double value) {
-    v1::ParameterValue number;
-    number.set_number(value);
-    return FormatParameter(parameter, number);
-  };
-  std::string text;
-  if (parameter.has_minimum()) text = bound(parameter.minimum());
-  if (parameter.has_minimum() || parameter.has_maximum()) text += " ... ";
-  if (parameter.has_maximum()) text += bound(parameter.maximum());
-  return text;
 }
 
 void AddFact(Table& table, const std::string& fact, const std::string& value) {
@@ -206,11 +155,7 @@ Table DisksTable(const std::vector<v1::Host>& hosts) {
                           {.header = "state"}}};
   for (const v1::Host& host : hosts) {
     for (const v1::Target& target : host.inventory().targets()) {
-      std::string stack;
-      for (const v1::StorageLayer& layer : target.stack()) {
-        const std::string text = layer.device().empty() ? layer.kind() : layer.device();
-        stack += (stack.empty() ? "" : " > ") + text;
-      }
+      const std::string stack = DescribeStack(target), disks = DescribeDisks(target);
       std::string state = target.problem();
       if (state.empty() && target.in_memory()) state = "in memory: no disk workloads";
       if (state.empty() && target.read_only()) state = "read-only";
@@ -218,8 +163,7 @@ Table DisksTable(const std::vector<v1::Host>& hosts) {
       table.rows.push_back(
           {Cell::Text(host.name()), Cell::Text(target.name() + (target.is_default() ? " (default)" : "")),
            Cell::Text(target.path()), target.has_file_system() ? Cell::Text(target.file_system()) : Cell(),
-           stack.empty() ? Cell() : Cell::Text(stack),
-           DiskNames(target).empty() ? Cell() : Cell::Text(DiskNames(target)),
+           stack.empty() ? Cell() : Cell::Text(stack), disks.empty() ? Cell() : Cell::Text(disks),
            Cell::Number(If(target.has_size_bytes(), target.size_bytes())),
            Cell::Number(If(target.has_free_bytes(), target.free_bytes())), Cell::Text(state)});
     }
@@ -292,7 +236,7 @@ Table WorkloadsTable(const v1::ListWorkloadsResponse& response) {
     for (const v1::ParameterDescriptor& parameter : workload.parameters()) parameters.push_back(parameter.name());
     table.rows.push_back({Cell::Text(absl::StrFormat("%s@%d", workload.name(), workload.version())),
                           Cell::Text(workload.description()), Cell::Text(workload.needs_target() ? "yes" : "no"),
-                          Cell::Text(RuleText(workload.repetition_rule())), Cell::Text(JoinWords(parameters)),
+                          Cell::Text(DescribeRule(workload.repetition_rule())), Cell::Text(JoinWords(parameters)),
                           Cell::Text(JoinWords(offered.hosts()))});
   }
   table.notes.push_back("fleetmark workloads NAME shows parameters with ranges, roles and units, and the metrics");
@@ -301,25 +245,10 @@ Table WorkloadsTable(const v1::ListWorkloadsResponse& response) {
 
 std::vector<Table> WorkloadTables(const v1::OfferedWorkload& offered) {
   const v1::WorkloadDescriptor& workload = offered.workload();
-  Table parameters{.title = absl::StrFormat("%s@%d: %s", workload.name(), workload.version(), workload.description()),
-                   .columns = {{.header = "parameter"},
-                               {.header = "type"},
-                               {.header = "default"},
-                               {.header = "range"},
-                               {.header = "role"},
-                               {.header = "meaning"}}};
-  for (const v1::ParameterDescriptor& parameter : workload.parameters()) {
-    const bool derived = parameter.role() == v1::PARAMETER_ROLE_DERIVED;
-    parameters.rows.push_back({Cell::Text(parameter.name()), Cell::Text(TypeText(parameter)),
-                               parameter.has_default_value()
-                                   ? Cell::Text(FormatParameter(parameter, parameter.default_value()))
-                                   : Cell::Text("from the machine"),
-                               Cell::Text(RangeText(parameter)), Cell::Text(derived ? "derived" : "identity"),
-                               Cell::Text(parameter.description())});
-  }
-  parameters.notes.push_back("identity: must be equal for a comparison; derived: follows from the machine");
-  Table metrics{.title = "metrics",
-                .columns = {{.header = "metric"}, {.header = "unit"}, {.header = "better"}, {.header = "meaning"}}};
+  Table parameters = ParameterTable(workload);
+  Table metrics{
+      .title = absl::StrFormat("metrics of %s@%d: %s", workload.name(), workload.version(), workload.description()),
+      .columns = {{.header = "metric"}, {.header = "unit"}, {.header = "better"}, {.header = "meaning"}}};
   for (const v1::MetricDescriptor& metric : workload.metrics()) {
     metrics.rows.push_back({Cell::Text(metric.name() + (metric.classic() ? " (classic)" : "")),
                             Cell::Text(std::string(UnitName(UnitFromProto(metric.unit())))),
@@ -347,7 +276,7 @@ Table SuiteEntriesTable(const v1::Suite& suite) {
     std::map<std::string, std::string> sorted(entry.parameters().begin(), entry.parameters().end());
     std::string parameters;
     for (const auto& [key, value] : sorted) parameters += (parameters.empty() ? "" : " ") + key + "=" + value;
-    const std::string rule = RuleText(entry.repetitions());
+    const std::string rule = DescribeRule(entry.repetitions());
     table.rows.push_back(
         {Cell::Text(entry.workload() + (entry.version() != 0 ? absl::StrFormat("@%d", entry.version()) : "")),
          Cell::Text(parameters), Cell::Text(rule.empty() ? "the workload's own rule" : rule)});

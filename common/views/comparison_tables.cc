@@ -1,4 +1,4 @@
-#include "common/comparison/comparison_tables.h"
+#include "common/views/comparison_tables.h"
 
 #include <algorithm>
 #include <set>
@@ -134,14 +134,17 @@ std::vector<Table> ComparisonTables(const v1::CompareResponse& comparison) {
   std::vector<std::string>& notes = tables.back().notes;
   for (int i = 0; i < comparison.columns_size(); ++i) {
     const v1::ComparisonColumn& column = comparison.columns(i);
-    std::string line = names[static_cast<size_t>(i)] + ":";
+    std::string line;
     if (!column.path().empty()) line += " " + column.path();
     if (!column.stack().empty()) line += " on " + column.stack();
     if (!column.disk().empty()) line += " (" + column.disk() + ")";
     for (int run = 0; run < column.run_ids_size(); ++run) {
-      line += absl::StrFormat("%s%d", run == 0 ? (column.run_ids_size() == 1 ? ", run " : ", runs ") : ", ",
-                              column.run_ids(run));
+      line +=
+          run == 0 ? (line.empty() ? " " : ", ") + std::string(column.run_ids_size() == 1 ? "run " : "runs ") : ", ";
+      line += absl::StrFormat("%d", column.run_ids(run));
     }
+    if (line.empty()) continue;
+    line.insert(0, names[static_cast<size_t>(i)] + ":");
     notes.push_back(std::move(line));
   }
   std::string key;

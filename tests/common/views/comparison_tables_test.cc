@@ -1,4 +1,4 @@
-#include "common/comparison/comparison_tables.h"
+#include "common/views/comparison_tables.h"
 
 #include <gtest/gtest.h>
 
