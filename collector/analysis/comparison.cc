@@ -115,16 +115,16 @@ class Comparer {
       cell.run = std::max(cell.run, result.run);
       runs_of_column_[column].insert(result.run);
       for (const auto& [parameter, value] : result.derived_parameters) {
-        derived_[name][parameter][column].insert(Format(workload, parameter, value));
+        if (parameter == "seed") continue;  // different each time, which is its purpose
+        derived_[{name, ""}][parameter][column].insert(Format(workload, parameter, value));
       }
       for (const auto& [parameter, value] : result.measurement.derived_parameters()) {
-        derived_[absl::StrCat(name, " ", result.measurement.metric())][parameter][column].insert(
-            Format(workload, parameter, value));
+        derived_[{name, result.measurement.metric()}][parameter][column].insert(Format(workload, parameter, value));
       }
       for (const auto& [parameter, value] : result.identity_parameters) {
-        identity_[name][parameter][column].insert(Format(workload, parameter, value));
+        identity_[{name, ""}][parameter][column].insert(Format(workload, parameter, value));
       }
-      if (!result.agent_build.empty()) builds_[name]["agent build"][column].insert(result.agent_build);
+      if (!result.agent_build.empty()) builds_[{name, ""}]["agent build"][column].insert(result.agent_build);
       versions_[result.workload].insert(result.version);
     }
   }

@@ -1,5 +1,6 @@
 #include "collector/analysis/notes.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -53,8 +54,14 @@ std::vector<std::string> SpellFlags(const std::vector<CellFlag>& flags, const Co
 
 std::vector<std::string> DescribeDifferences(const ParameterTexts& texts, const Columns& columns,
                                              const std::string& meaning) {
-  std::vector<std::string> lines;
-  for (const auto& [workload, parameters] : texts) {
+  struct Line {
+    std::string workload;
+    std::string text;
+    std::vector<std::string> metrics;
+  };
+  std::vector<Line> found;
+  for (const auto& [place, parameters] : texts) {
+    const auto& [workload, metric] = place;
     for (const auto& [parameter, by_column] : parameters) {
       std::set<std::set<std::string>> different;
       std::vector<std::string> spelled;
@@ -64,8 +71,19 @@ std::vector<std::string> DescribeDifferences(const ParameterTexts& texts, const 
             absl::StrCat(ColumnName(columns.all()[column], columns.by_run()), " ", absl::StrJoin(values, " and ")));
       }
       if (different.size() < 2) continue;
-      lines.push_back(absl::StrCat(workload, ": ", parameter, " ", meaning, ": ", absl::StrJoin(spelled, ", ")));
+      const std::string text = absl::StrCat(parameter, " ", meaning, ": ", absl::StrJoin(spelled, ", "));
+      const auto same = std::find_if(found.begin(), found.end(),
+                                     [&](const Line& line) { return line.workload == workload && line.text == text; });
+      Line& line = same == found.end() ? found.emplace_back(Line{workload, text, {}}) : *same;
+      if (!metric.empty()) line.metrics.push_back(metric);
     }
+  }
+  std::vector<std::string> lines;
+  for (const Line& line : found) {
+    std::string where = line.workload;
+    if (!line.metrics.empty()) absl::StrAppend(&where, " ", line.metrics.front());
+    if (line.metrics.size() > 1) absl::StrAppend(&where, " and ", line.metrics.size() - 1, " more");
+    lines.push_back(absl::StrCat(where, ": ", line.text));
   }
   return lines;
 }

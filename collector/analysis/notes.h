@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/analysis/columns.h"
@@ -19,13 +20,15 @@ struct CellFlag {
   std::string evidence;
 };
 
-// Workload -> parameter -> column -> the values it had there, as text.
-using ParameterTexts = std::map<std::string, std::map<std::string, std::map<size_t, std::set<std::string>>>>;
+// (Workload, metric; "" for all of them) -> parameter -> column -> the values it had there, as text.
+using ParameterTexts =
+    std::map<std::pair<std::string, std::string>, std::map<std::string, std::map<size_t, std::set<std::string>>>>;
 
 // "cached, mac-pro ssd, disk.dd read.pass1 and 2 more: the device moved 3 MB of 2147 MB asked".
 std::vector<std::string> SpellFlags(const std::vector<CellFlag>& flags, const Columns& columns);
 
-// "memory.stream: array_bytes differs: mac-pro 256 MiB, thinkpad 64 MiB".
+// "memory.stream@1: array_bytes differs: mac-pro 256 MiB, thinkpad 64 MiB"; metrics that differ alike share a line:
+// "disk.profile@1 rnd4k_q1t1.read.iops and 5 more: engine differs: ...".
 std::vector<std::string> DescribeDifferences(const ParameterTexts& texts, const Columns& columns,
                                              const std::string& meaning);
 

@@ -201,6 +201,20 @@ TEST_F(CompareResultsTest, DerivedParametersAreNotedAndForbidNothing) {
               Contains(HasSubstr("array differs, as it follows from the machine: mac 64, thinkpad 256")));
 }
 
+TEST_F(CompareResultsTest, MetricsThatDifferAlikeShareANote) {
+  for (const std::string metric : {"a", "b", "c"}) {
+    for (ResultRow* row : Add({.metric = metric}, {1, 1, 1})) {
+      (*row->measurement.mutable_derived_parameters())["engine"].set_text("sync");
+    }
+    for (ResultRow* row : Add({.host = "thinkpad", .metric = metric}, {1, 1, 1})) {
+      (*row->measurement.mutable_derived_parameters())["engine"].set_text(metric == "c" ? "sync" : "io_uring");
+    }
+  }
+  const std::vector<std::string> notes = Notes(Compare());
+  EXPECT_THAT(notes, ElementsAre("disk.profile@1 a and 1 more: engine differs, as it follows from the machine: mac ssd "
+                                 "sync, thinkpad ssd io_uring"));
+}
+
 // C-047
 TEST_F(CompareResultsTest, FlaggedRepetitionsAreLeftOutAndCounted) {
   const std::vector<ResultRow*> rows = Add({}, {100, 101, 99, 5000});
