@@ -28,7 +28,7 @@ absl::StatusOr<LoopDevice> LoopDevice::Attach(const std::string& file, bool dire
   if (backing < 0) return SystemError("open " + file);
   const int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
   if (control < 0) {
-    const absl::Status status = SystemError("open /dev/loop-control");
+    absl::Status status = SystemError("open /dev/loop-control");
     close(backing);
     return status;
   }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "agent/platform/linux/mountinfo.h"
 #include "agent/platform/linux/sysfs.h"
 
@@ -170,7 +171,7 @@ bool LayerCollector::AddBtrfs(const Mount& mount, unsigned level) {
   // All devices of the file system that this one belongs to.
   const std::string directory = root_ + "/sys/fs/btrfs";
   for (const std::string& uuid : ListDirectory(directory)) {
-    const std::vector<std::string> devices = ListDirectory(directory + "/" + uuid + "/devices");
+    const std::vector<std::string> devices = ListDirectory(absl::StrCat(directory, "/", uuid, "/devices"));
     if (std::find(devices.begin(), devices.end(), *device) == devices.end()) continue;
     for (const std::string& member : devices) AddDevice(member, level + 1);
     return true;

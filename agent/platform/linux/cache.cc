@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/str_cat.h"
 #include "agent/platform/linux/memory.h"
 #include "agent/platform/linux/sysfs.h"
 
@@ -32,7 +33,7 @@ uint64_t SumBySysfs(const std::string& root, const std::vector<int>& cpus) {
     const std::string directory = root + "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache";
     for (const std::string& index : ListDirectory(directory)) {
       if (index.substr(0, 5) != "index") continue;
-      const std::string cache = directory + "/" + index;
+      const std::string cache = absl::StrCat(directory, "/", index);
       if (ReadTrimmed(cache + "/type").value_or("") == "Instruction") continue;
       const uint64_t level = ReadUnsigned(cache + "/level").value_or(0);
       const uint64_t size = ParseSize(ReadTrimmed(cache + "/size").value_or(""));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "agent/platform/linux/cgroup.h"
 #include "agent/platform/linux/proc_counters.h"
@@ -71,11 +72,12 @@ std::optional<bool> OnBattery(const std::string& root) {
   const std::string directory = root + "/sys/class/power_supply";
   bool mains = false, battery = false;
   for (const std::string& name : ListDirectory(directory)) {
-    const std::string type = ReadTrimmed(directory + "/" + name + "/type").value_or("");
+    const std::string supply = absl::StrCat(directory, "/", name);
+    const std::string type = ReadTrimmed(supply + "/type").value_or("");
     if (type == "Battery") {
       // A mouse or headset has a battery too: its scope says so.
-      if (ReadTrimmed(directory + "/" + name + "/scope").value_or("") != "Device") battery = true;
-    } else if (const std::optional<uint64_t> online = ReadUnsigned(directory + "/" + name + "/online")) {
+      if (ReadTrimmed(supply + "/scope").value_or("") != "Device") battery = true;
+    } else if (const std::optional<uint64_t> online = ReadUnsigned(supply + "/online")) {
       if (*online > 0) return false;
       mains = true;
     }

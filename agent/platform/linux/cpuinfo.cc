@@ -196,7 +196,7 @@ std::string ArmCoreName(unsigned implementer, unsigned part) {
 
 std::string CoreName(const CpuinfoEntry& entry) {
   if (entry.implementer && entry.part) {
-    const std::string name = ArmCoreName(*entry.implementer, *entry.part);
+    std::string name = ArmCoreName(*entry.implementer, *entry.part);
     // An unlisted part of a machine that knows its own name: that name says more than two numbers.
     if (name.substr(0, 4) == "ARM " && !entry.model.empty()) return entry.model;
     return name;
@@ -214,6 +214,7 @@ std::string ProcessorName(const std::vector<CpuinfoEntry>& entries) {
     if (arm || !entry.physical_id || sockets_seen.insert(*entry.physical_id).second) names.push_back(CoreName(entry));
   }
   std::vector<std::string> all;
+  all.reserve(entries.size());
   for (const CpuinfoEntry& entry : entries) all.push_back(CoreName(entry));
   const bool differs_within_socket = !arm && CountedNames(all) != all.front() && CountedNames(names) == names.front();
   return CountedNames(differs_within_socket ? all : names);

@@ -46,7 +46,7 @@ std::string UdevValue(const std::string& directory, const std::string& root, std
 
 std::string WorldWideId(const std::string& directory) {
   for (const char* file : {"/wwid", "/device/wwid"}) {
-    const std::string id = WithoutPlaceholder(ReadTrimmed(directory + file).value_or(""));
+    std::string id = WithoutPlaceholder(ReadTrimmed(directory + file).value_or(""));
     if (!id.empty()) return id;
   }
   return "";
@@ -103,8 +103,8 @@ std::string Model(const std::string& directory, const std::string& root, const s
   std::string model = WithoutPlaceholder(AtaText(AtaIdentify(directory), 27, 20));
   if (!model.empty()) return model;
   if (transport == "virtio") return "";  // "vendor" is the PCI number there
-  const std::string short_model = WithoutPlaceholder(ReadTrimmed(directory + "/device/model").value_or(""));
-  const std::string name = WithoutPlaceholder(ReadTrimmed(directory + "/device/name").value_or(""));  // mmc
+  std::string short_model = WithoutPlaceholder(ReadTrimmed(directory + "/device/model").value_or(""));
+  std::string name = WithoutPlaceholder(ReadTrimmed(directory + "/device/name").value_or(""));  // mmc
   if (short_model.empty()) return transport == "mmc" ? name : "";
   if (transport == "nvme") return short_model;
   const std::string vendor = WithoutPlaceholder(ReadTrimmed(directory + "/device/vendor").value_or(""));

@@ -173,7 +173,7 @@ absl::Status MemoryStream::RunOnce(WorkContext& context, v1::Repetition& repetit
   double done = 0;
   for (const auto& [threads, threads_name] : kThreads) {
     if (several_nodes_) {
-      const absl::Status mapped = Map(context, threads, nullptr);
+      absl::Status mapped = Map(context, threads, nullptr);
       if (!mapped.ok()) return mapped;
     }
     StreamTeam team = Team(context, threads);
@@ -183,7 +183,7 @@ absl::Status MemoryStream::RunOnce(WorkContext& context, v1::Repetition& repetit
       done += 0.25;
       StreamTimes times;
       if (variant != nullptr) {
-        const absl::Status status = team.Run(arrays_, *variant, passes, times);
+        absl::Status status = team.Run(arrays_, *variant, passes, times);
         if (!status.ok()) return status;
       }
       const auto count = static_cast<unsigned>(threads == Threads::kSingle ? 1 : cpus_.size());

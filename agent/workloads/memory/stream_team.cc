@@ -92,7 +92,7 @@ absl::Status StreamTeam::Touch(const StreamArrays& arrays, const std::function<v
       if (thread == 0) progress(static_cast<double>(slice + 1) / kStreamSlices);
     }
   };
-  const absl::Status status = OnAllThreads(work);
+  absl::Status status = OnAllThreads(work);
   if (!status.ok()) return status;
   return stop.load() ? absl::CancelledError("cancelled") : absl::OkStatus();
 }
@@ -130,7 +130,7 @@ absl::Status StreamTeam::Run(const StreamArrays& arrays, const StreamVariant& va
       if (!arrays.CheckAndReset(part.begin, part.count, state)) wrong.store(true, std::memory_order_relaxed);
     }
   };
-  const absl::Status status = OnAllThreads(work);
+  absl::Status status = OnAllThreads(work);
   if (!status.ok()) return status;
   if (stop_before.load() < steps) return absl::CancelledError("cancelled");
   if (wrong.load()) {

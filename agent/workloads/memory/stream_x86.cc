@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kLine = 8;  // doubles
 
-// NAME: suffix of the functions. TARGET: function attribute. WIDTH: doubles per vector.
+// NAME: suffix of the functions. TARGET: function attribute. WIDTH: doubles per vector. An attribute cannot stand in
+// parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
 #define FM_STREAM_KERNELS(NAME, TARGET, VECTOR, WIDTH, LOAD, STREAM, MULTIPLY, ADD, SPREAD)                           \
   TARGET void Copy##NAME(double* __restrict a, double* __restrict, double* __restrict c, double, size_t count) {      \
     for (size_t i = 0; i < count; i += kLine)                                                                         \
@@ -40,6 +41,7 @@ FM_STREAM_KERNELS(StreamingAvx2, __attribute__((target("avx2"))), __m256d, 4, _m
                   _mm256_mul_pd, _mm256_add_pd, _mm256_set1_pd)
 FM_STREAM_KERNELS(StreamingAvx512, __attribute__((target("avx512f"))), __m512d, 8, _mm512_load_pd, _mm512_stream_pd,
                   _mm512_mul_pd, _mm512_add_pd, _mm512_set1_pd)
+// NOLINTEND(bugprone-macro-parentheses)
 #undef FM_STREAM_KERNELS
 
 }  // namespace
