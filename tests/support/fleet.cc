@@ -20,6 +20,11 @@ namespace {
 constexpr absl::Duration kStart = absl::Minutes(2);
 constexpr absl::Duration kStop = absl::Seconds(30);
 
+std::vector<Fleet*>& AllFleets() {
+  static std::vector<Fleet*>& fleets = *new std::vector<Fleet*>();
+  return fleets;
+}
+
 [[noreturn]] void GiveUp(const std::string& what) {
   std::fprintf(stderr, "tests/support/fleet: %s\n", what.c_str());
   std::abort();
@@ -127,11 +132,12 @@ Launch FleetHost::Agent(const std::string& command, const std::vector<std::strin
   launch.arguments.insert(launch.arguments.end(), words.begin(), words.end());
   launch.environment = fleet_.Environment(directory_ + "/home");
   launch.environment["XDG_RUNTIME_DIR"] = directory_ + "/run";
+  // As on a machine of its own nobody else's measurement is waited for.
+  launch.own_locks = geteuid() == 0;
   launch.umask = fleet_.options().umask;
   if (place_.has_value()) {
     launch.network = place_->name;
     launch.host_name = name_;
-    launch.own_locks = true;
   }
   return launch;
 }
@@ -198,6 +204,7 @@ std::vector<std::string> FleetHost::Scratch() const {
 Fleet::Fleet(const FleetOptions& options) : options_(options) {
   AdoptOrphans();
   known_ = LiveDescendants();
+  AllFleets().push_back(this);
   const char* base = std::getenv("TMPDIR");
   root_ = absl::StrCat(base != nullptr ? base : "/tmp", "/fleetmark \xc3\xa9.XXXXXX");
   if (mkdtemp(root_.data()) == nullptr || chmod(root_.c_str(), 0755) != 0) GiveUp("mkdtemp " + root_);
@@ -217,8 +224,9 @@ Fleet::Fleet(const FleetOptions& options) : options_(options) {
 
 Fleet::~Fleet() {
   Stop();
-  for (const pid_t pid : LiveDescendants(known_)) kill(pid, SIGKILL);
-  WaitUntil([&] { return LiveDescendants(known_).empty(); }, kStop);
+  for (const pid_t pid : Processes()) kill(pid, SIGKILL);
+  WaitUntil([&] { return Processes().empty(); }, kStop);
+  std::erase(AllFleets(), this);
   hosts_.clear();
   collectors_.clear();
   network_.reset();
@@ -333,6 +341,22 @@ bool Fleet::WaitForRepetitions(int64_t run, int count, absl::Duration timeout) c
                    timeout);
 }
 
+std::vector<pid_t> Fleet::Programs() const {
+  std::vector<pid_t> pids;
+  for (const auto& host : hosts_) pids.push_back(host->pid());
+  for (const auto& collector : collectors_) pids.push_back(collector->pid());
+  return pids;
+}
+
+std::vector<pid_t> Fleet::Processes() const {
+  std::vector<pid_t> others = known_;
+  for (const Fleet* fleet : AllFleets()) {
+    if (fleet == this) continue;
+    for (const pid_t pid : fleet->Programs()) others.push_back(pid);
+  }
+  return LiveDescendants(others);
+}
+
 void Fleet::Stop() {
   for (const auto& host : hosts_) host->Stop();
   for (const auto& collector : collectors_) collector->Stop();
@@ -340,8 +364,7 @@ void Fleet::Stop() {
 
 std::vector<std::string> Fleet::Leftovers() const {
   std::vector<std::string> left;
-  for (const pid_t pid : LiveDescendants(known_))
-    left.push_back(absl::StrCat("process ", pid, ": ", CommandLineOf(pid)));
+  for (const pid_t pid : Processes()) left.push_back(absl::StrCat("process ", pid, ": ", CommandLineOf(pid)));
   for (const std::string& entry : EntriesOf(root_)) {
     struct stat info = {};
     if (lstat(entry.c_str(), &info) == 0 && S_ISSOCK(info.st_mode)) left.push_back("socket " + entry);

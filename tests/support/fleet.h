@@ -42,18 +42,25 @@ class FleetCollector {
   bool running() const { return process_ != nullptr && process_->running(); }
   bool killed() const { return killed_; }  // the last time it ended
   pid_t pid() const { return process_ == nullptr ? -1 : process_->pid(); }
+  // Where the next start listens, instead of where the last did; empty: a port of its own.
+  void Listen(const std::string& address, const std::string& enroll_address) {
+    address_ = address;
+    enroll_address_ = enroll_address;
+  }
   const std::string& address() const { return address_; }
   const std::string& enroll_address() const { return enroll_address_; }
   std::string log() const { return ReadWholeFile(log_path()); }
   std::string log_path() const { return directory_ + "/log"; }
   std::string state() const { return directory_ + "/state"; }
   std::string config() const { return directory_ + "/config"; }
-  std::string database() const;  // a DSN for tests
+  std::string database() const;                                  // a DSN for tests
+  void SetDatabase(const std::string& dsn) { database_ = dsn; }  // from the next start on
   Launch MakeLaunch(const std::vector<std::string>& arguments) const;
 
  private:
   Fleet& fleet_;
-  const std::string directory_, database_;
+  const std::string directory_;
+  std::string database_;
   std::string address_, enroll_address_;
   bool killed_ = false;
   std::unique_ptr<Process> process_;
@@ -143,8 +150,12 @@ class Fleet {
   std::map<std::string, std::string> Environment(const std::string& home) const;
   // Logs of all programs, for a failure's message.
   std::string Logs() const;
+  // Live processes of this fleet, whoever started them.
+  std::vector<pid_t> Processes() const;
 
  private:
+  std::vector<pid_t> Programs() const;
+
   const FleetOptions options_;
   std::vector<pid_t> known_;
   std::string root_;

@@ -55,9 +55,12 @@ struct Prepared {
     check(unshare(CLONE_NEWUTS) == 0, "unshare\n");
     check(sethostname(launch.host_name.data(), launch.host_name.size()) == 0, "sethostname\n");
   }
-  if (launch.own_locks) {
+  if (launch.own_locks || !launch.binds.empty()) {
     check(unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0, "mount\n");
-    mount("none", "/run/lock", "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=1777");
+  }
+  if (launch.own_locks) mount("none", "/run/lock", "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=1777");
+  for (const auto& [place, what] : launch.binds) {
+    check(mount(what.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) == 0, "mount --bind\n");
   }
   if (launch.umask.has_value()) umask(*launch.umask);
   check(chdir(launch.directory.empty() ? "/" : launch.directory.c_str()) == 0, "chdir\n");

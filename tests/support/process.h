@@ -23,6 +23,7 @@ struct Launch {
   std::string network;                             // a named network namespace; empty: this process's
   std::string host_name;                           // of a UTS namespace of its own; empty: this process's
   bool own_locks = false;                          // a /run/lock of its own, as another machine has (needs root)
+  std::map<std::string, std::string> binds;        // file or directory -> what lies over it, in a mount namespace
   std::optional<mode_t> umask;
   std::string directory;  // working directory; empty: /
 };

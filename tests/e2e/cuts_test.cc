@@ -1,0 +1,221 @@
+// The stream between agent and collector cut after each of its records, in both directions: whatever the place, the
+// result tables are those of an uncut delivery (property 5, C-114).
+//
+// The same measured results are delivered again and again: an agent measures while it cannot reach its collector, its
+// state directory and the database are kept, and every delivery starts from copies of both. FLEETMARK_LONG_TESTS cuts
+// at every place up to 200, otherwise at some.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/e2e/cutting_proxy.h"
+#include "tests/support/fleet.h"
+#include "tests/support/postgres.h"
+#include "tests/support/temp_directory.h"
+
+namespace fleetmark::test {
+namespace {
+
+using ::testing::IsEmpty;
+
+bool Long() { return std::getenv("FLEETMARK_LONG_TESTS") != nullptr; }
+
+std::vector<int> Places() {
+  std::vector<int> places;
+  if (Long()) {
+    for (int n = 1; n <= 200; ++n) places.push_back(n);
+  } else {
+    for (int n = 1; n <= 12; ++n) places.push_back(n);
+    places.insert(places.end(), {20, 50, 100, 200});
+  }
+  return places;
+}
+
+// What the agents measured, as it is in the tables, without stamps of when it arrived.
+std::string Dump(const std::string& dsn) {
+  std::string text;
+  for (const auto& [table, stamps, order] : std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"run", "'{created_at,started_at,finished_at,give_up_at}'", "id"},
+           {"task", "'{finished_at}'", "id"},
+           {"attempt", "'{assigned_at,assigned_by,accepted_at,started_at,finished_at,snapshot_id}'", "task_id, number"},
+           {"record", "'{received_at}'", "task_id, attempt, sequence"},
+           {"repetition", "'{}'", "task_id, attempt, warmup, number"},
+           {"measurement", "'{}'", "task_id, attempt, warmup, repetition, metric"},
+           {"sample_chunk", "'{}'", "task_id, attempt, metric, sequence"},
+           {"quarantine", "'{id,received_at}'", "task_id, attempt, sequence, sha256"}}) {
+    for (const std::vector<std::string>& row : testing::Sql(
+             dsn,
+             absl::StrCat("SELECT to_jsonb(t) - ", stamps, "::text[] FROM fleetmark.", table, " t ORDER BY ", order))) {
+      absl::StrAppend(&text, table, " ", absl::StrJoin(row, " "), "\n");
+    }
+  }
+  return text;
+}
+
+std::string FirstDifference(const std::string& a, const std::string& b) {
+  size_t line = 0, at = 0;
+  while (at < a.size() && at < b.size() && a[at] == b[at]) {
+    if (a[at] == '\n') line = at + 1;
+    ++at;
+  }
+  return absl::StrCat(a.substr(line, a.find('\n', at) - line), "\n", b.substr(line, b.find('\n', at) - line));
+}
+
+class Cuts : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    static_cast<void>(testing::TestServer());
+    proxy_ = new CuttingProxy();
+    FleetOptions options;
+    template_ = testing::NewEmptyDatabase();
+    options.database = template_;
+    fleet_ = new Fleet(options);
+    host_ = &fleet_->AddHost("alpha");
+    host_->Stop();
+    host_->SetCollectors({proxy_->address()});
+    proxy_->SetUpstream(fleet_->collector().address());
+    host_->Start();
+    ASSERT_TRUE(fleet_->WaitConnected("alpha"));
+  }
+  static void TearDownTestSuite() {
+    if (fleet_ == nullptr) return;
+    fleet_->Stop();
+    EXPECT_THAT(fleet_->Leftovers(), IsEmpty());
+    delete fleet_;
+    delete proxy_;
+  }
+
+  // The agent has measured a task and could tell nobody; agent and collector are stopped.
+  static void MeasureInSilence(int repetitions) {
+    run_ = fleet_->StartRun({"host.clock", "--all", "--repeat", absl::StrCat(repetitions)});
+    ASSERT_TRUE(WaitUntil([&] { return !host_->LogLines(" started: host.clock").empty(); }));
+    proxy_->Block();
+    ASSERT_TRUE(WaitUntil([&] { return !host_->LogLines(" succeeded").empty(); })) << host_->log();
+    EXPECT_EQ(host_->Stop(), 0);
+    EXPECT_EQ(fleet_->collector().Stop(), 0);
+    std::filesystem::copy(host_->state(), Saved(), std::filesystem::copy_options::recursive);
+    proxy_->Unblock();
+  }
+  static std::string Saved() { return fleet_->root() + "/saved"; }
+
+  // A new delivery of the same; the dump after it.
+  static std::string Deliver(std::vector<Cut> cuts) {
+    std::string database = testing::NewEmptyDatabase();
+    const std::string name = testing::SqlValue(database, "SELECT current_database()");
+    const std::string from = testing::SqlValue(template_, "SELECT current_database()");
+    testing::Sql(testing::DsnOf("postgres"), absl::StrCat("DROP DATABASE ", name, "; "));
+    const std::string made =
+        testing::SqlValue(testing::DsnOf("postgres"), absl::StrCat("CREATE DATABASE ", name, " TEMPLATE ", from));
+    EXPECT_EQ(made, "(no rows)");
+    std::filesystem::remove_all(host_->state());
+    std::filesystem::copy(Saved(), host_->state(), std::filesystem::copy_options::recursive);
+    fleet_->collector().SetDatabase(database);
+    EXPECT_TRUE(fleet_->collector().Start()) << fleet_->collector().log();
+    proxy_->SetUpstream(fleet_->collector().address());
+    proxy_->SetCuts(std::move(cuts));
+    host_->Start();
+    EXPECT_TRUE(WaitUntil([&] {
+      return testing::SqlValue(database, absl::StrCat("SELECT state FROM fleetmark.run WHERE id = ", run_)) ==
+             "succeeded";
+    })) << fleet_->Logs();
+    // A cut in this very moment may have lost the last acknowledgement; the next connection brings it.
+    std::string spool;
+    for (int i = 0; i < 10; ++i) {
+      host_->Stop();
+      spool = RunToEnd(host_->Agent("status")).output;
+      if (spool.find("spool        0 records") != std::string::npos) break;
+      const size_t connected = host_->LogLines("connected to").size();
+      host_->Start();
+      EXPECT_TRUE(WaitUntil([&] { return host_->LogLines("connected to").size() > connected; }));
+    }
+    EXPECT_THAT(spool, ::testing::HasSubstr("spool        0 records"));
+    fleet_->collector().Stop();
+    std::string dump = Dump(database);
+    testing::Sql(testing::DsnOf("postgres"), absl::StrCat("DROP DATABASE ", name));
+    return dump;
+  }
+
+  static CuttingProxy* proxy_;
+  static Fleet* fleet_;
+  static FleetHost* host_;
+  static std::string template_;
+  static int64_t run_;
+};
+CuttingProxy* Cuts::proxy_ = nullptr;
+Fleet* Cuts::fleet_ = nullptr;
+FleetHost* Cuts::host_ = nullptr;
+std::string Cuts::template_;
+int64_t Cuts::run_ = 0;
+
+// While tasks come, run and go.
+TEST_F(Cuts, OfAStreamAtWorkLoseAndDoubleNothing) {
+  std::string suite = "name: \"many\"\nversion: 1\n";
+  constexpr int kTasks = 20;
+  for (int i = 0; i < kTasks; ++i) suite += "entries { workload: \"host.clock\" repetitions { exactly: 1 } }\n";
+  WriteFile(fleet_->root() + "/many.textproto", suite);
+  ASSERT_EQ(fleet_->Cli({"suites", "add", fleet_->root() + "/many.textproto"}).exit_code, 0);
+  std::vector<int> places = {15, 40};
+  if (Long()) {
+    places.clear();
+    for (int n = 5; n <= 200; n += 5) places.push_back(n);
+  }
+  int runs = 0, done = 0;
+  for (const Direction direction : {Direction::kUp, Direction::kDown}) {
+    for (const int n : places) {
+      // A new start of the agent, so that the waits between its tries begin small again.
+      host_->Stop();
+      proxy_->SetCuts({{direction, n, n % 2 != 0}});
+      host_->Start();
+      for (int i = 0; proxy_->cuts_done() == 0 && i < 10; ++i, ++runs) {
+        const int64_t id = fleet_->StartRun({"many", "--all"});
+        const v1::Run run = fleet_->WaitForRun(id, absl::Minutes(5));
+        ASSERT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED) << fleet_->Logs();
+        ASSERT_EQ(run.tasks_size(), kTasks);
+        for (const v1::Task& task : run.tasks()) {
+          EXPECT_EQ(task.attempt(), 1U);
+          EXPECT_EQ(task.repetitions(), 1U);
+        }
+        EXPECT_THAT(testing::Sql(template_, absl::StrCat("SELECT t.id FROM fleetmark.task t JOIN fleetmark.record r ON "
+                                                         "r.task_id = t.id WHERE t.run_id = ",
+                                                         id, " GROUP BY 1 HAVING count(*) <> max(r.sequence)")),
+                    IsEmpty());
+      }
+      done += proxy_->cuts_done();
+    }
+  }
+  EXPECT_EQ(done, static_cast<int>(2 * places.size()));
+  EXPECT_EQ(testing::SqlValue(template_, "SELECT count(*) FROM fleetmark.quarantine"), "0");
+  std::printf("%d cuts in %d runs of %d tasks\n", done, runs, kTasks);
+}
+
+TEST_F(Cuts, OfADeliveryLeaveTheTablesAsAnUncutOne) {
+  WriteFile(host_->log_path(), "");
+  MeasureInSilence(Long() ? 400 : 60);
+  if (HasFatalFailure()) return;
+  const std::string uncut = Deliver({});
+  const int up = proxy_->most(Direction::kUp), down = proxy_->most(Direction::kDown);
+  EXPECT_EQ(uncut.find("ERROR"), std::string::npos) << uncut.substr(0, 2000);
+  EXPECT_NE(uncut.find("measurement"), std::string::npos);
+  EXPECT_EQ(Deliver({}), uncut) << "two uncut deliveries must be the same";
+  int done = 0, beyond = 0;
+  for (const Direction direction : {Direction::kUp, Direction::kDown}) {
+    for (const int n : Places()) {
+      const std::string dump = Deliver({{direction, n, n % 2 != 0}});
+      (proxy_->cuts_done() > 0 ? done : beyond) += 1;
+      ASSERT_EQ(dump == uncut, true) << "cut after record " << n << (direction == Direction::kUp ? " up" : " down")
+                                     << "\n"
+                                     << FirstDifference(uncut, dump);
+      if (proxy_->cuts_done() == 0) break;  // the delivery has fewer records than that
+    }
+  }
+  std::printf("an uncut delivery has %d records up and %d down; cut at %d places, %d beyond its end\n", up, down, done,
+              beyond);
+  EXPECT_GT(done, 10);
+}
+
+}  // namespace
+}  // namespace fleetmark::test
