@@ -91,8 +91,9 @@ absl::StatusOr<PostgresBinaries> ChooseBinaries(const std::vector<PostgresBinari
                     : absl::StrCat("only version ", absl::StrJoin(seen, ", "), " is installed"),
       "; data of one major version cannot be read by another. Either install PostgreSQL ", *wanted_major,
       " again (Debian: apt-get install postgresql-", *wanted_major,
-      "), or move to the new version: with the old one installed run 'fleetmark-collector backup FILE', move the data "
-      "directory away, and run 'fleetmark-collector restore FILE' with the new one"));
+      "), or move to the new version: with both installed, initdb a new directory with --locale=C --encoding=UTF8, run "
+      "the "
+      "new version's pg_upgrade from the old directory to it, and put the new directory in the old one's place"));
 }
 
 absl::StatusOr<PostgresBinaries> FindPostgresBinaries(std::optional<int> wanted_major) {

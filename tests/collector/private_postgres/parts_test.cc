@@ -38,7 +38,7 @@ TEST(ChooseBinariesTest, DataOfAnotherMajorVersionIsRefusedWithTheSteps) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("made by PostgreSQL 15"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("only version 17"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("apt-get install postgresql-15"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("backup"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("pg_upgrade"));
 }
 
 TEST(PostmasterPidTest, ReadsReadinessFromTheEighthLine) {
