@@ -50,7 +50,8 @@ std::optional<double> PageCacheResidency(int fd, uint64_t offset, uint64_t lengt
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const uint64_t begin = offset / page * page;
   const uint64_t end = (offset + length + page - 1) / page * page;
-  const double total = static_cast<double>((end - begin) / page);
+  const uint64_t total_pages = (end - begin) / page;
+  const auto total = static_cast<double>(total_pages);
 
   CachestatRange range{begin, end - begin};
   Cachestat counts{};
