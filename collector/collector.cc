@@ -71,7 +71,9 @@ absl::Status MakeStateDirectory(const std::string& path) {
   if (geteuid() != 0) return MakePrivateDirectory(path);
   for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
-    if (mkdir(part.c_str(), 0711) != 0 && errno != EEXIST) {
+    const bool made = mkdir(part.c_str(), 0711) == 0;
+    // Once more with chmod: the mode is a matter of working at all, whatever the umask says.
+    if (made ? chmod(part.c_str(), 0711) != 0 : errno != EEXIST) {
       return absl::UnavailableError(
           absl::StrCat("make directory ", part, ": ", std::strerror(errno), "; choose another place with --state-dir"));
     }
