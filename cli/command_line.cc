@@ -62,6 +62,18 @@ std::string UsageMessage(const CLI::ParseError& error, int argc, const char* con
   return message;
 }
 
+// The protocol's texts are UTF-8, and only here it can be said which word is not. Paths may be any bytes.
+absl::Status CheckEncoding(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool path = word.find('/') != std::string::npos || std::string(argv[i - 1]) == "add";
+    if (path || CleanUtf8(word) == word) continue;
+    return absl::InvalidArgumentError("'" + CleanUtf8(word) +
+                                      "' is not UTF-8; type it in a terminal with a UTF-8 locale");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int RunCommandLine(int argc, const char* const* argv, StopSignal& stop, Context::ClientFactory make_client) {
@@ -109,6 +121,7 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop, Context:
     return kExitUsage;
   }
   Context context(options, stop, std::move(make_client));
+  if (const absl::Status status = CheckEncoding(argc, argv); !status.ok()) return context.Fail(status);
   return chosen(context);
 }
 

@@ -23,6 +23,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   if (text.str().size() > (1U << 20)) return absl::InvalidArgumentError(path + " is larger than 1 MiB: no suite file");
+  if (CleanUtf8(text.str()) != text.str()) return absl::InvalidArgumentError(path + " is not UTF-8; save it as UTF-8");
   return text.str();
 }
 
@@ -77,7 +78,7 @@ Action DeclareSuitesAdd(CLI::App& app) {
     const absl::StatusOr<std::string> text = ReadFile(*path);
     if (!text.ok()) return context.Fail(text.status());
     v1::AddSuiteRequest request;
-    request.set_file_name(*path);
+    request.set_file_name(CleanUtf8(*path));
     request.set_text(*text);
     v1::AddSuiteResponse response;
     if (const absl::Status status = context.Ask(request, response); !status.ok()) return context.Fail(status);

@@ -127,6 +127,13 @@ TEST_F(CommandLineTest, UsageErrorsGoToStderrWithTheirCode) {
   }
 }
 
+// C-065: protobuf would send nothing, and nobody could say why.
+TEST_F(CommandLineTest, C065AWordThatIsNotUtf8IsNamed) {
+  const Result result = Run({"hosts", "rename", "a", "caf\xe9"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("caf\xef\xbf\xbd' is not UTF-8"));
+}
+
 TEST_F(CommandLineTest, AnUnknownCommandIsNamedWithTheNearest) {
   EXPECT_THAT(Run({"compair"}).err, HasSubstr("did you mean 'compare'?"));
 }
