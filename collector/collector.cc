@@ -295,8 +295,7 @@ class Collector::Parts {
           return;
         }
         watches->RunChanged(std::strtoll(notification.id.c_str(), nullptr, 10));
-        // Another host's turn in a serial run. In a large fleet the poll has to do.
-        if (registry.size() <= 32) scheduler->WakeAll();
+        scheduler->WakeAll();  // another host's turn in a serial run
         return;
       case Notification::Kind::kTask:
         if (registry.Connected(notification.id)) scheduler->Wake(notification.id);

@@ -61,7 +61,8 @@ std::vector<std::string> DescribeDifferences(const ParameterTexts& texts, const 
   };
   std::vector<Line> found;
   for (const auto& [place, parameters] : texts) {
-    const auto& [workload, metric] = place;
+    const std::string& workload = place.first;
+    const std::string& metric = place.second;
     for (const auto& [parameter, by_column] : parameters) {
       std::set<std::set<std::string>> different;
       std::vector<std::string> spelled;

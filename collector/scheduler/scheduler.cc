@@ -86,8 +86,15 @@ void Scheduler::Run() {
       woken_.clear();
     }
     if (sweep) {
-      hosts = registry_.Hosts();
       next_sweep = absl::Now() + options_.poll;
+      absl::StatusOr<std::vector<HostId>> with_work =
+          registry_.size() == 0 ? std::vector<HostId>() : runs_.HostsWithWork(collector_id_);
+      if (with_work.ok()) {
+        failing = false;
+        hosts.insert(hosts.end(), with_work->begin(), with_work->end());
+      } else if (!std::exchange(failing, true)) {
+        LogWarning("scheduler", std::string(with_work.status().message()));
+      }
     }
     for (const HostId& host : hosts) {
       const absl::Status status = Serve(host);

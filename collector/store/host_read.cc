@@ -1,3 +1,6 @@
+#include <map>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
@@ -120,6 +123,33 @@ absl::StatusOr<std::vector<v1::WorkloadDescriptor>> PostgresHostStore::HostWorkl
         v1::Hello hello;
         hello.ParseFromString(rows[0].BytesOrEmpty(0));
         return std::vector<v1::WorkloadDescriptor>(hello.workloads().begin(), hello.workloads().end());
+      });
+}
+
+absl::StatusOr<std::vector<v1::OfferedWorkload>> PostgresHostStore::OfferedWorkloads() {
+  return database_.Query<std::vector<v1::OfferedWorkload>>(
+      "look up what the fleet can measure",
+      [&](Transaction& transaction) -> absl::StatusOr<std::vector<v1::OfferedWorkload>> {
+        // Most hosts offer the same: each set is read once, whatever the size of the fleet.
+        std::map<int64_t, v1::Hello> sets;
+        for (const Row row : transaction.Exec(
+                 "SELECT s.id, s.workloads FROM fleetmark.capability_set s WHERE EXISTS"
+                 " (SELECT FROM fleetmark.host h WHERE h.capability_set_id = s.id AND h.removed_at IS NULL)")) {
+          sets[row.Int64(0)].ParseFromString(row.BytesAt(1));
+        }
+        std::map<std::pair<std::string, uint32_t>, v1::OfferedWorkload> offered;
+        for (const Row row :
+             transaction.Exec("SELECT h.name, h.capability_set_id FROM fleetmark.host h"
+                              " WHERE h.removed_at IS NULL AND h.capability_set_id IS NOT NULL ORDER BY h.name")) {
+          for (const v1::WorkloadDescriptor& workload : sets[row.Int64(1)].workloads()) {
+            v1::OfferedWorkload& entry = offered[{workload.name(), workload.version()}];
+            if (entry.hosts_size() == 0) *entry.mutable_workload() = workload;
+            entry.add_hosts(row.Text(0));
+          }
+        }
+        std::vector<v1::OfferedWorkload> all;
+        for (auto& [key, entry] : offered) all.push_back(std::move(entry));
+        return all;
       });
 }
 

@@ -26,6 +26,10 @@ class HostStore {
   // The newest capabilities of a host: what its Hello said.
   virtual absl::StatusOr<std::vector<v1::WorkloadDescriptor>> HostWorkloads(const HostId& host) = 0;
 
+  // The same for the whole fleet: an entry per workload and version, with the hosts that offer it. Hosts and entries
+  // are in order of their names.
+  virtual absl::StatusOr<std::vector<v1::OfferedWorkload>> OfferedWorkloads() = 0;
+
   virtual absl::Status SetLabels(const HostId& host, const std::map<std::string, std::string>& set,
                                  const std::vector<std::string>& remove, const std::string& who) = 0;
   virtual absl::Status RenameHost(const HostId& host, const std::string& new_name, const std::string& who) = 0;

@@ -14,6 +14,7 @@ class PostgresHostStore : public HostStore {
                                                   bool with_inventory) override;
   absl::StatusOr<v1::Host> FindHost(const std::string& name_or_id) override;
   absl::StatusOr<std::vector<v1::WorkloadDescriptor>> HostWorkloads(const HostId& host) override;
+  absl::StatusOr<std::vector<v1::OfferedWorkload>> OfferedWorkloads() override;
   absl::Status SetLabels(const HostId& host, const std::map<std::string, std::string>& set,
                          const std::vector<std::string>& remove, const std::string& who) override;
   absl::Status RenameHost(const HostId& host, const std::string& new_name, const std::string& who) override;

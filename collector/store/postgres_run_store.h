@@ -21,6 +21,7 @@ class PostgresRunStore : public RunStore {
   absl::Status TaskAccepted(const HostId& host, const AttemptKey& key) override;
   absl::Status TaskRefused(const HostId& host, const AttemptKey& key, const std::string& reason,
                            bool temporary) override;
+  absl::StatusOr<std::vector<HostId>> HostsWithWork(const std::string& collector_id) override;
   absl::StatusOr<std::vector<AttemptKey>> CancelRequests(const HostId& host) override;
   absl::StatusOr<Reconciliation> Reconcile(const HostId& host,
                                            const std::vector<v1::UnfinishedTask>& unfinished) override;

@@ -134,6 +134,22 @@ absl::Status PostgresRunStore::TaskRefused(const HostId& host, const AttemptKey&
   });
 }
 
+absl::StatusOr<std::vector<HostId>> PostgresRunStore::HostsWithWork(const std::string& collector_id) {
+  return database_.Query<std::vector<HostId>>(
+      "look for hosts with tasks", [&](Transaction& transaction) -> absl::StatusOr<std::vector<HostId>> {
+        std::vector<HostId> hosts;
+        for (const Row row : transaction.Exec(
+                 "SELECT DISTINCT t.host_id FROM fleetmark.task t JOIN fleetmark.claim c ON c.host_id = t.host_id"
+                 " JOIN fleetmark.run r ON r.id = t.run_id WHERE c.collector_id = $1"
+                 " AND t.state IN ('queued', 'assigned', 'running')"
+                 " AND (t.state = 'queued' OR r.cancel_requested_at IS NOT NULL)",
+                 Args(collector_id))) {
+          hosts.push_back(row.Text(0));
+        }
+        return hosts;
+      });
+}
+
 absl::StatusOr<std::vector<AttemptKey>> PostgresRunStore::CancelRequests(const HostId& host) {
   return database_.Query<std::vector<AttemptKey>>(
       "look for cancelled tasks", [&](Transaction& transaction) -> absl::StatusOr<std::vector<AttemptKey>> {

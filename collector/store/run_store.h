@@ -52,6 +52,9 @@ class RunStore {
   // (nothing queued; one is active already; a serial run measures on another host). FOR UPDATE SKIP LOCKED.
   virtual absl::StatusOr<std::optional<v1::StartTask>> AssignNextTask(const HostId& host,
                                                                       const std::string& collector_id) = 0;
+  // Hosts claimed by this collector for which there is something to do: a task that waits, or an active one that is to
+  // be cancelled. One query, however many hosts there are.
+  virtual absl::StatusOr<std::vector<HostId>> HostsWithWork(const std::string& collector_id) = 0;
   virtual absl::Status TaskAccepted(const HostId& host, const AttemptKey& key) = 0;
   // Temporary: back to queued. Else: skipped with the reason (the agent's configuration does not allow it).
   virtual absl::Status TaskRefused(const HostId& host, const AttemptKey& key, const std::string& reason,

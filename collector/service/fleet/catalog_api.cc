@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <map>
 #include <utility>
 
 #include "collector/service/fleet/fleet_api.h"
@@ -17,29 +15,8 @@ absl::StatusOr<v1::GetStatusResponse> FleetApi::GetStatus(const Caller&, const v
   return response;
 }
 
-absl::StatusOr<std::vector<v1::OfferedWorkload>> FleetApi::OfferedWorkloads() {
-  const absl::StatusOr<std::vector<v1::Host>> hosts = in_.hosts.ListHosts({}, false);
-  if (!hosts.ok()) return hosts.status();
-  std::map<std::pair<std::string, uint32_t>, v1::OfferedWorkload> offered;
-  for (const v1::Host& host : *hosts) {
-    absl::StatusOr<std::vector<v1::WorkloadDescriptor>> workloads = in_.hosts.HostWorkloads(host.id());
-    if (!workloads.ok()) {
-      if (workloads.status().code() == absl::StatusCode::kNotFound) continue;  // it has not connected yet
-      return workloads.status();
-    }
-    for (v1::WorkloadDescriptor& workload : *workloads) {
-      v1::OfferedWorkload& entry = offered[{workload.name(), workload.version()}];
-      if (entry.hosts_size() == 0) *entry.mutable_workload() = std::move(workload);
-      entry.add_hosts(host.name());
-    }
-  }
-  std::vector<v1::OfferedWorkload> all;
-  for (auto& [key, entry] : offered) all.push_back(std::move(entry));
-  return all;
-}
-
 absl::StatusOr<std::vector<v1::WorkloadDescriptor>> FleetApi::FleetWorkloads() {
-  absl::StatusOr<std::vector<v1::OfferedWorkload>> offered = OfferedWorkloads();
+  absl::StatusOr<std::vector<v1::OfferedWorkload>> offered = in_.hosts.OfferedWorkloads();
   if (!offered.ok()) return offered.status();
   std::vector<v1::WorkloadDescriptor> workloads;
   for (v1::OfferedWorkload& entry : *offered) workloads.push_back(std::move(*entry.mutable_workload()));
@@ -47,7 +24,7 @@ absl::StatusOr<std::vector<v1::WorkloadDescriptor>> FleetApi::FleetWorkloads() {
 }
 
 absl::StatusOr<v1::ListWorkloadsResponse> FleetApi::ListWorkloads(const Caller&, const v1::ListWorkloadsRequest&) {
-  absl::StatusOr<std::vector<v1::OfferedWorkload>> offered = OfferedWorkloads();
+  absl::StatusOr<std::vector<v1::OfferedWorkload>> offered = in_.hosts.OfferedWorkloads();
   if (!offered.ok()) return offered.status();
   v1::ListWorkloadsResponse response;
   for (v1::OfferedWorkload& entry : *offered) *response.add_workloads() = std::move(entry);

@@ -64,8 +64,7 @@ class FleetApi {
   absl::StatusOr<v1::CompareResponse> Compare(const Caller& caller, const v1::CompareRequest& request);
 
  private:
-  // Every workload that any agent of the fleet offers, and who offers it.
-  absl::StatusOr<std::vector<v1::OfferedWorkload>> OfferedWorkloads();
+  // Every workload that any agent of the fleet offers.
   absl::StatusOr<std::vector<v1::WorkloadDescriptor>> FleetWorkloads();
   absl::StatusOr<std::vector<v1::Host>> ChooseHosts(const v1::CreateRunRequest& request);
   absl::StatusOr<v1::Run> ReadRun(RunId run);
