@@ -1,7 +1,9 @@
 // Property 7: a German locale, a strange time zone, a strict umask, and directories with a blank and a letter outside
 // ASCII change nothing (C-154, C-161).
 #include <gmock/gmock.h>
+#include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
 #include <clocale>
@@ -14,9 +16,7 @@
 namespace fleetmark::test {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 // $LOCPATH with de_DE.UTF-8, or the reason why there is none.
 struct German {
@@ -54,7 +54,7 @@ TEST(Environment, C154LocaleTimeZoneUmaskAndOddDirectoriesChangeNothing) {
       EXPECT_DOUBLE_EQ(task.parameters().at("seconds").number(), 0.15);
     }
   }
-  // What is printed is the same to the byte as without all that.
+  // What is printed is what is printed without all that, tables to the byte.
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"compare", "--run", "1"},
                                              {"compare", "--run", "1", "--output", "csv"},
@@ -67,10 +67,15 @@ TEST(Environment, C154LocaleTimeZoneUmaskAndOddDirectoriesChangeNothing) {
     plain.environment["TZ"] = "UTC";
     const Finished there = RunToEnd(plain);
     EXPECT_EQ(here.exit_code, 0) << here.errors;
-    EXPECT_EQ(here.output, there.output);
-    if (words.back() == "csv") {
-      EXPECT_THAT(here.output, Not(HasSubstr(";")));
+    if (words.back() != "--json") {
+      EXPECT_EQ(here.output, there.output);
+      continue;
     }
+    // The order within a map is nobody's promise.
+    google::protobuf::Value a, b;
+    EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(here.output, &a).ok());
+    EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(there.output, &b).ok());
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(a, b)) << here.output << there.output;
   }
   for (const auto& host : fleet.hosts()) EXPECT_THAT(host->Scratch(), IsEmpty());
   fleet.Stop();
