@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/comparison/comparison_tables.h"
+#include "common/views/comparison_tables.h"
 
 namespace fleetmark::agent {
 namespace {
