@@ -77,12 +77,16 @@ class Kills : public ::testing::Test {
     EXPECT_EQ(Ask("SELECT count(*) FROM fleetmark.quarantine"), "0");
   }
 
+  // As a user who watches sees it: "alpha: 15%, host.clock, measuring".
   static std::string Phase(int64_t run) {
-    const v1::Run now = fleet_->Run(run);
-    for (const v1::Task& task : now.tasks()) {
-      if (task.has_progress()) return v1::Phase_Name(task.progress().phase());
-    }
-    return "between";
+    const std::unique_ptr<Process> watch = fleet_->CliStart({"runs", "watch", absl::StrCat(run)});
+    const auto seen = [&] {
+      const size_t at = watch->errors().rfind("alpha: ");
+      const size_t end = watch->errors().find('\n', at);
+      return at == std::string::npos || end == std::string::npos ? "" : watch->errors().substr(at, end - at);
+    };
+    WaitUntil([&] { return seen().find("measuring") != std::string::npos; }, absl::Seconds(5));
+    return absl::StrCat("\"", seen(), "\"");
   }
 
   static Fleet* fleet_;
