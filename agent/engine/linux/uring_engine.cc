@@ -27,11 +27,10 @@ constexpr unsigned kMostDepth = 4096;
 // Where operations return faster than this, waking up for each would cost more than the operation itself (and the
 // waking slows the device down where it is another thread of this machine: loop, zram, virtio). Then the lane sleeps
 // until an eighth of the depth is back: what returns first is seen at most an eighth of the queue's own latency later.
-// A stall is noticed after kLongestGroupWait.
-constexpr int64_t kGroupBelowNs = 10'000;
+// No timer guards the wait: arming one costs as much as it would save in a virtual machine.
+constexpr int64_t kGroupBelowNs = 20'000;
 constexpr unsigned kGroupShare = 8;
 constexpr unsigned kCompletionsPerLook = 256;
-constexpr __kernel_timespec kLongestGroupWait{0, 1'000'000};
 
 // Newer kernels first: completions are delivered when this thread asks for them, then without interrupting it.
 constexpr struct {
@@ -56,7 +55,7 @@ class UringLane : public Lane {
     if (absl::Status status = MakeSlots(); !status.ok()) return status;
     fixed_file_ = io_uring_register_files(&ring_, &job_.fd, 1) == 0;
     RegisterBuffers();
-    if ((ring_.features & IORING_FEAT_EXT_ARG) != 0) fast_group_ = std::max(1u, job_.depth / kGroupShare);
+    fast_group_ = std::max(1u, job_.depth / kGroupShare);
     group_below_ticks_ = TickClock::Get().FromNs(kGroupBelowNs);
     io_uring_register_ring_fd(&ring_);  // saves a look-up per call; older kernels go without
     return absl::OkStatus();
@@ -235,18 +234,10 @@ class UringLane : public Lane {
     since_look_ = 0;
   }
 
-  // Submits what is prepared and waits for `completions`, or for a millisecond if that is more than one. errno, or 0.
+  // Submits what is prepared and waits for so many completions. REQUIRES: that many in flight. errno, or 0.
   int Enter(unsigned completions) noexcept {
     for (;;) {
-      int result;
-      if (completions == 1) {
-        result = io_uring_submit_and_wait(&ring_, 1);
-      } else {
-        io_uring_cqe* cqe = nullptr;
-        __kernel_timespec longest = kLongestGroupWait;
-        result = io_uring_submit_and_wait_timeout(&ring_, &cqe, completions, &longest, nullptr);
-        if (result == -ETIME) return 0;
-      }
+      const int result = io_uring_submit_and_wait(&ring_, completions);
       if (result >= 0) return 0;
       if (result != -EINTR && result != -EAGAIN && result != -EBUSY) return -result;
     }
