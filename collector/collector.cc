@@ -221,6 +221,7 @@ class Collector::Parts {
     session_context =
         std::make_unique<SessionContext>(SessionContext{store->hosts(), store->runs(), store->trust(), *ingest,
                                                         registry, *agent_workers, *events, id, options.version});
+    session_context->largest_batch_bytes = options.largest_batch_bytes;
     FleetDependencies fleet{
         store->hosts(),
         store->runs(),

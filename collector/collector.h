@@ -9,6 +9,7 @@
 //   5. the store closes, the private PostgreSQL stops
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,8 +27,9 @@ struct CollectorOptions {
   std::string config_directory;      // where the local user's client configuration goes; empty: not written
   std::string listen = "[::]:7401";  // agents, people: mutual TLS only; port 0 picks one
   std::string enroll_listen = "[::]:7402";
-  std::string database;                // DSN or "service=NAME"; empty: a private PostgreSQL
-  std::vector<std::string> advertise;  // how others reach this machine, for join lines; empty: what it finds
+  std::string database;                      // DSN or "service=NAME"; empty: a private PostgreSQL
+  std::vector<std::string> advertise;        // how others reach this machine, for join lines; empty: what it finds
+  uint32_t largest_batch_bytes = 256 << 10;  // of results in one message of an agent
   std::string version;
 };
 

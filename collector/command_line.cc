@@ -151,6 +151,8 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop) {
                  "libpq connection string or URI, or service=NAME; default: a private one");
   app.add_option("--advertise", flags.advertise, "address or name under which others reach this machine; repeatable")
       ->allow_extra_args(false);
+  app.add_option("--largest-batch", flags.largest_batch,
+                 "results an agent sends in one message (256KiB); less is sent again when a slow link breaks");
   const CLI::App* start = app.add_subcommand("start", "run the collector (the default)");
   CLI::App* join = app.add_subcommand("join", "make this a further collector of a fleet");
   join->add_option("LINE", line, "what `fleetmark hosts invite --collector` printed")->required();

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/config/text_proto.h"
 #include "common/text/text.h"
+#include "common/units/parse.h"
 #include "fleetmark/v1/config.pb.h"
 
 namespace fleetmark::collector {
@@ -21,6 +22,9 @@ std::string XdgDirectory(const char* variable, const char* below_home) {
   const char* home = std::getenv("HOME");
   return absl::StrCat(home != nullptr && home[0] == '/' ? home : "/nonexistent", "/", below_home);
 }
+
+// What agent.proto allows; below the least, the message costs more than what it carries.
+constexpr int64_t kLeastBatch = 1 << 10, kMostBatch = 1 << 20;
 
 bool HoldsPassword(const std::string& dsn) { return RedactDsn(dsn) != dsn; }
 
@@ -58,6 +62,17 @@ absl::StatusOr<CollectorOptions> MakeOptions(const Flags& flags, const std::stri
   if (flags.enroll_listen) options.enroll_listen = *flags.enroll_listen;
   if (!flags.advertise.empty()) options.advertise = flags.advertise;
   if (flags.database) options.database = *flags.database;
+  const std::string largest_batch = flags.largest_batch.value_or(config.largest_batch());
+  if (flags.largest_batch || !config.largest_batch().empty()) {
+    const absl::StatusOr<int64_t> bytes = ParseWholeQuantity(largest_batch, Unit::kBytes);
+    if (!bytes.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("--largest-batch: ", std::string(bytes.status().message())));
+    }
+    if (*bytes < kLeastBatch || *bytes > kMostBatch) {
+      return absl::InvalidArgumentError(absl::StrCat("--largest-batch ", largest_batch, ": must be from 1KiB to 1MiB"));
+    }
+    options.largest_batch_bytes = static_cast<uint32_t>(*bytes);
+  }
   if (HoldsPassword(options.database)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--database ", RedactDsn(options.database),

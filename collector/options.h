@@ -15,7 +15,7 @@ struct Flags {
   std::string config_file;
   std::string state_directory;
   std::string config_directory;
-  std::optional<std::string> listen, enroll_listen, database;
+  std::optional<std::string> listen, enroll_listen, database, largest_batch;
   std::vector<std::string> advertise;
 };
 

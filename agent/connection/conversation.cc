@@ -122,6 +122,7 @@ void Conversation::OnWelcome(const v1::Welcome& welcome) {
     LogWarning("link", absl::StrFormat("this machine's clock is %.0f s %s the collector's; is it set?", std::abs(ahead),
                                        ahead > 0 ? "ahead of" : "behind"));
   }
+  parts_.transfer.LimitBatch(welcome.largest_batch_bytes());
   parts_.listener.OnWelcome(welcome);
 }
 

@@ -18,11 +18,13 @@ void Transfer::Restart() {
   hold_until_ns_.reset();
 }
 
+void Transfer::LimitBatch(size_t bytes) { asked_bytes_ = bytes == 0 ? SIZE_MAX : std::max(kSmallestBatch, bytes); }
+
 std::optional<Transfer::Want> Transfer::Next(int64_t now_ns) const {
   if (hold_until_ns_ && now_ns < *hold_until_ns_) return std::nullopt;
   if (in_flight_bytes_ >= options_.window_bytes) return std::nullopt;
   if (one_by_one_ && !in_flight_.empty()) return std::nullopt;
-  return Want{position_, batch_bytes_};
+  return Want{position_, std::min(batch_bytes_, asked_bytes_)};
 }
 
 v1::RecordBatch Transfer::Take(Spool::Batch batch, int64_t now_ns) {
@@ -65,7 +67,7 @@ void Transfer::OnTooLarge() {
   // Of several messages under way any may have been the one; of one by one it is known.
   if (one_by_one_ && in_flight_.size() == 1) given_up_.insert(in_flight_.back().position);
   one_by_one_ = true;
-  batch_bytes_ = std::max(kSmallestBatch, batch_bytes_ / 2);
+  batch_bytes_ = std::max(kSmallestBatch, std::min(batch_bytes_, asked_bytes_) / 2);
 }
 
 bool Transfer::AckIsOverdue(int64_t now_ns) const {

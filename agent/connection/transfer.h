@@ -29,6 +29,8 @@ class Transfer {
 
   // A new stream.
   void Restart();
+  // What the collector of this stream asks for, bytes; it counts if it is less than the option. 0: it asks for nothing.
+  void LimitBatch(size_t bytes);
 
   // Where to read on, and how much; nothing while the window is full or the collector asked to hold.
   struct Want {
@@ -67,7 +69,8 @@ class Transfer {
   };
 
   const Options options_;
-  size_t batch_bytes_;
+  size_t batch_bytes_;  // halved by OnTooLarge
+  size_t asked_bytes_ = SIZE_MAX;
   uint64_t position_ = 0;
   std::deque<Sent> in_flight_;
   size_t in_flight_bytes_ = 0;

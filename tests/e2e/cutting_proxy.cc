@@ -58,7 +58,7 @@ class Lane {
   int records() const { return records_; }
 
   // False: the connection has ended, or the cut is reached.
-  bool Forward(const std::optional<Cut>& cut, bool& reached) {
+  bool Forward(const std::optional<Cut>& cut, int pace_ms, bool& reached) {
     char buffer[65536];
     const ssize_t size = recv(from_, buffer, sizeof buffer, 0);
     if (size <= 0) return false;
@@ -75,6 +75,7 @@ class Lane {
         reached = true;
         return false;
       }
+      if (counted && cut && pace_ms > 0) poll(nullptr, 0, pace_ms);
     }
     return true;
   }
@@ -138,6 +139,11 @@ void CuttingProxy::SetCuts(std::vector<Cut> cuts) {
   cuts_done_ = most_up_ = most_down_ = 0;
 }
 
+void CuttingProxy::SetPace(absl::Duration pace) {
+  MutexLock lock(mutex_);
+  pace_ms_ = static_cast<int>(absl::ToInt64Milliseconds(pace));
+}
+
 void CuttingProxy::Block() {
   MutexLock lock(mutex_);
   blocked_ = true;
@@ -188,10 +194,11 @@ void CuttingProxy::Serve(int client) {
   }
   // A cut is used up by a connection that reached the collector.
   std::optional<Cut> cut;
-  int generation = 0;
+  int generation = 0, pace_ms = 0;
   {
     MutexLock lock(mutex_);
     generation = generation_;
+    pace_ms = pace_ms_;
     if (!cuts_.empty()) {
       cut = cuts_.front();
       cuts_.pop_front();
@@ -204,8 +211,8 @@ void CuttingProxy::Serve(int client) {
   while (alive) {
     pollfd fds[2] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
     poll(fds, 2, kLook);
-    if (fds[0].revents != 0) alive = up.Forward(cut, reached);
-    if (alive && fds[1].revents != 0) alive = down.Forward(cut, reached);
+    if (fds[0].revents != 0) alive = up.Forward(cut, pace_ms, reached);
+    if (alive && fds[1].revents != 0) alive = down.Forward(cut, pace_ms, reached);
     alive = Note(Direction::kUp, up.records()) && Note(Direction::kDown, down.records()) && alive;
   }
   if (cut) {

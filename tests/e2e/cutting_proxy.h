@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "common/sync/mutex.h"
 
 namespace fleetmark::test {
@@ -33,6 +34,9 @@ class CuttingProxy {
   // One for each of the next connections; those after them are left alone. A connection that ends by itself before its
   // cut leaves it to the next.
   void SetCuts(std::vector<Cut> cuts);
+  // How long a connection that is to be cut rests after each record: what a side answers in between is a record of its
+  // own, not joined with the next. 0, as at first: not at all. For the connections made from now on.
+  void SetPace(absl::Duration pace);
   // Ends every connection and lets no new one live until Unblock.
   void Block();
   void Unblock();
@@ -53,6 +57,7 @@ class CuttingProxy {
   std::deque<Cut> cuts_ GUARDED_BY(mutex_);
   bool blocked_ GUARDED_BY(mutex_) = false;
   bool stopping_ GUARDED_BY(mutex_) = false;
+  int pace_ms_ GUARDED_BY(mutex_) = 0;
   int generation_ GUARDED_BY(mutex_) = 0;  // calls of SetCuts
   int cuts_done_ GUARDED_BY(mutex_) = 0;
   int most_up_ GUARDED_BY(mutex_) = 0;

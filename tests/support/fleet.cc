@@ -86,6 +86,7 @@ bool FleetCollector::Start() {
   std::vector<std::string> arguments = {"start", "--listen", address_.empty() ? any : address_, "--enroll-listen",
                                         enroll_address_.empty() ? any : enroll_address_};
   if (!database_.empty()) arguments.insert(arguments.end(), {"--database", database_});
+  arguments.insert(arguments.end(), flags_.begin(), flags_.end());
   Launch launch = MakeLaunch(arguments);
   launch.log = log_path();
   const std::string ready = state() + "/ready";

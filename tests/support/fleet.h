@@ -42,6 +42,8 @@ class FleetCollector {
   bool running() const { return process_ != nullptr && process_->running(); }
   bool killed() const { return killed_; }  // the last time it ended
   pid_t pid() const { return process_ == nullptr ? -1 : process_->pid(); }
+  // Further flags, from the next start on.
+  void SetFlags(std::vector<std::string> flags) { flags_ = std::move(flags); }
   // Where the next start listens, instead of where the last did; empty: a port of its own.
   void Listen(const std::string& address, const std::string& enroll_address) {
     address_ = address;
@@ -62,6 +64,7 @@ class FleetCollector {
   const std::string directory_;
   std::string database_;
   std::string address_, enroll_address_;
+  std::vector<std::string> flags_;
   bool killed_ = false;
   std::unique_ptr<Process> process_;
 };

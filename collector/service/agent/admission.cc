@@ -97,6 +97,7 @@ Admission Admit(const SessionContext& context, const Peer& peer, const v1::Hello
   welcome.set_unix_seconds(absl::ToDoubleSeconds(now - absl::UnixEpoch()));
   welcome.set_heartbeat_seconds(absl::ToDoubleSeconds(context.heartbeat));
   welcome.set_host_name(*name);
+  welcome.set_largest_batch_bytes(context.largest_batch_bytes);
   return admitted;
 }
 

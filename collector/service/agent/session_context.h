@@ -1,6 +1,7 @@
 // What all agent sessions of a collector share: the cores they call and the events they raise.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct SessionContext {
   std::string collector_id;
   std::string version;
   absl::Duration heartbeat = absl::Seconds(15);      // three missed end a session
+  uint32_t largest_batch_bytes = 256 << 10;          // of results in one message, asked of agents
   absl::Duration hello_timeout = absl::Seconds(20);  // a stream that says nothing is closed
 };
 

@@ -53,6 +53,18 @@ TEST(TransferTest, WindowBoundsWhatIsUnderWay) {
   EXPECT_EQ(transfer.in_flight_bytes(), 0u);
 }
 
+TEST(TransferTest, CollectorMayAskForSmallerBatchesThanTheOption) {
+  Transfer::Options options;
+  options.batch_bytes = 8000;
+  Transfer transfer(options);
+  for (const auto& [asked, expected] : {std::pair(5000, 5000), std::pair(9000, 8000), std::pair(1, 1024)}) {
+    transfer.LimitBatch(static_cast<size_t>(asked));
+    EXPECT_EQ(transfer.Next(0)->max_bytes, static_cast<size_t>(expected));
+  }
+  transfer.LimitBatch(0);
+  EXPECT_EQ(transfer.Next(0)->max_bytes, 8000u);
+}
+
 // C-133
 TEST(TransferTest, AcknowledgementIsOverdueWhenNoneComesForTheDeadline) {
   Transfer transfer({});
