@@ -1,12 +1,12 @@
 // Judges one figure: reads pairs "ours reference" from stdin, prints one line and says by its exit code whether the
 // verdict is the wanted one.
 //
-//   bench_ratio NAME AGAINST parity|better=X|worse-at-most=X|info
+//   bench_ratio NAME AGAINST parity|more|less|better=X|worse-at-most=X|info
 //
 // "name ratio low high pairs against-what verdict". The interval is the 95 % one of the median of the pairs' ratios, by
 // order statistics. parity: the interval overlaps [0.97, 1.03] and its half-width is at most 5 % of the ratio (wider is
-// inconclusive, which is not passed). better=X: the lower bound is at least X. worse-at-most=X: the upper bound is at
-// most X, for figures of which less is better. Exit code 0 passed, 1 not.
+// inconclusive, which is not passed). more, less: parity, or surely on the good side of 1. better=X: the lower bound is
+// at least X. worse-at-most=X: the upper bound is at most X. Exit code 0 passed, 1 not.
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -33,6 +33,8 @@ Verdict Judge(std::string_view rule, double ratio, const Interval& interval) {
   if (bound_of("worse-at-most=")) {
     return interval.high <= bound ? Verdict{"within", true} : Verdict{"above", false};
   }
+  if (rule == "more" && interval.low >= 1) return {"better", true};
+  if (rule == "less" && interval.high <= 1) return {"better", true};
   if (interval.low > 1.03 || interval.high < 0.97) return {"different", false};
   if ((interval.high - interval.low) / 2 > 0.05 * ratio) return {"inconclusive", false};
   return {"parity", true};
@@ -40,7 +42,7 @@ Verdict Judge(std::string_view rule, double ratio, const Interval& interval) {
 
 int Main(int argc, char** argv) {
   if (argc != 4) {
-    std::fprintf(stderr, "usage: bench_ratio NAME AGAINST parity|better=X|worse-at-most=X|info <pairs\n");
+    std::fprintf(stderr, "usage: bench_ratio NAME AGAINST parity|more|less|better=X|worse-at-most=X|info <pairs\n");
     return 2;
   }
   std::vector<double> ratios;
