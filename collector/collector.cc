@@ -81,25 +81,27 @@ absl::Status MakeStateDirectory(const std::string& path) {
   }
 }
 
-class Events final : public SessionEvents {
- public:
-  Events(Scheduler& scheduler, WatchHub& watches) : scheduler_(scheduler), watches_(watches) {}
-  void HostReady(const HostId& host) override { scheduler_.ReleaseHost(host); }
-  void HostRefuses(const HostId& host, absl::Duration wait) override { scheduler_.HoldHost(host, wait); }
-  void RunsChanged(const std::vector<RunId>& runs) override {
-    for (const RunId run : runs) watches_.RunChanged(run);
-  }
-  void ProgressArrived(const HostId& host, const v1::Progress& progress) override { watches_.Progress(host, progress); }
-
- private:
-  Scheduler& scheduler_;
-  WatchHub& watches_;
-};
-
 }  // namespace
 
 // All that needs the database to be there, in start order.
 class Collector::Parts {
+  class Events final : public SessionEvents {
+   public:
+    Events(Scheduler& scheduler, WatchHub& watches) : scheduler_(scheduler), watches_(watches) {}
+    void HostReady(const HostId& host) override { scheduler_.ReleaseHost(host); }
+    void HostRefuses(const HostId& host, absl::Duration wait) override { scheduler_.HoldHost(host, wait); }
+    void RunsChanged(const std::vector<RunId>& runs) override {
+      for (const RunId run : runs) watches_.RunChanged(run);
+    }
+    void ProgressArrived(const HostId& host, const v1::Progress& progress) override {
+      watches_.Progress(host, progress);
+    }
+
+   private:
+    Scheduler& scheduler_;
+    WatchHub& watches_;
+  };
+
  public:
   explicit Parts(CollectorOptions given) : options(std::move(given)) {}
 

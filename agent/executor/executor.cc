@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMostQueued = 1000;       // C-181
 constexpr size_t kMostRemembered = 10000;  // finished tasks whose repetition is no news
-constexpr auto kReapPause = std::chrono::seconds(10);
+constexpr auto kStuckPause = std::chrono::seconds(10);
 
 using TaskKey = std::pair<int64_t, uint32_t>;
 
@@ -133,7 +133,7 @@ class QueueingExecutor : public Executor {
       if (stuck_.empty()) {
         changed_.Wait(mutex_);
       } else {
-        changed_.WaitFor(mutex_, kReapPause);
+        changed_.WaitFor(mutex_, kStuckPause);
       }
     }
   }

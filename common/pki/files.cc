@@ -14,7 +14,7 @@
 namespace fleetmark {
 namespace {
 
-constexpr size_t kMostBytes = 1 << 20;
+constexpr size_t kLargestFile = 1 << 20;
 
 absl::Status SystemError(const char* what, const std::string& path) {
   const int error = errno;
@@ -62,7 +62,7 @@ absl::StatusOr<std::string> ReadSmallFile(const std::string& path) {
   if (fd < 0) return SystemError("open", path);
   std::string contents;
   char buffer[16384];
-  while (contents.size() <= kMostBytes) {
+  while (contents.size() <= kLargestFile) {
     const ssize_t count = ::read(fd, buffer, sizeof(buffer));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
@@ -74,7 +74,7 @@ absl::StatusOr<std::string> ReadSmallFile(const std::string& path) {
     contents.append(buffer, static_cast<size_t>(count));
   }
   ::close(fd);
-  if (contents.size() > kMostBytes)
+  if (contents.size() > kLargestFile)
     return absl::FailedPreconditionError(absl::StrCat("read ", path, ": larger than 1 MiB"));
   return contents;
 }

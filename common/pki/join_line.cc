@@ -11,7 +11,7 @@
 namespace fleetmark {
 namespace {
 
-constexpr size_t kMostBytes = 4096;
+constexpr size_t kLongestLine = 4096;
 constexpr size_t kMostHosts = 32;
 constexpr size_t kSecretCharacters = 43;  // 256 bits
 constexpr size_t kCheckCharacters = 4;
@@ -87,7 +87,7 @@ absl::StatusOr<std::string> FormatJoinLine(const JoinLine& line) {
 }
 
 absl::StatusOr<JoinLine> ParseJoinLine(std::string_view text) {
-  if (text.size() > kMostBytes) return Wrong("it is far too long");
+  if (text.size() > kLongestLine) return Wrong("it is far too long");
   std::string bare = WithoutBlanksAndQuotes(text);
   if (bare.empty()) return Wrong("it is empty");
   // A whole command may have been pasted.

@@ -18,14 +18,14 @@ struct Prefix {
   std::string_view text;
 };
 
-constexpr double kKi = 1024.0;
+constexpr double kKibi = 1024.0;
 constexpr Prefix kDecimalPrefixes[] = {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}, {1e15, "P"}};
 constexpr Prefix kIecPrefixes[] = {{1, ""},
-                                   {kKi, "Ki"},
-                                   {kKi * kKi, "Mi"},
-                                   {kKi * kKi * kKi, "Gi"},
-                                   {kKi * kKi * kKi * kKi, "Ti"},
-                                   {kKi * kKi * kKi * kKi * kKi, "Pi"}};
+                                   {kKibi, "Ki"},
+                                   {kKibi * kKibi, "Mi"},
+                                   {kKibi * kKibi * kKibi, "Gi"},
+                                   {kKibi * kKibi * kKibi * kKibi, "Ti"},
+                                   {kKibi * kKibi * kKibi * kKibi * kKibi, "Pi"}};
 constexpr Prefix kTimePrefixes[] = {{1e-9, "n"}, {1e-6, "\xC2\xB5"}, {1e-3, "m"}, {1, ""}};
 constexpr absl::Duration kLongest = absl::Hours(24 * 99);
 

@@ -22,7 +22,8 @@ namespace {
 
 using ::testing::IsEmpty;
 
-constexpr int kPlaces = 200;       // the cut is made after each of so many messages, both ways
+constexpr int kPlaces = 200;  // the cut is made after each of so many messages, both ways
+constexpr int kPaceMs = 5;
 constexpr int kRepetitions = 600;  // measured: more messages than that
 
 bool Long() { return std::getenv("FLEETMARK_LONG_TESTS") != nullptr; }
@@ -201,7 +202,7 @@ TEST_F(Cuts, OfADeliveryLeaveTheTablesAsAnUncutOne) {
   if (HasFatalFailure()) return;
   // So that a delivery has messages enough to cut between: few records in each, and an acknowledgement for each.
   fleet_->collector().SetFlags({"--largest-batch", "1KiB"});
-  proxy_->SetPace(absl::Milliseconds(5));
+  proxy_->SetPace(absl::Milliseconds(2 * kPaceMs));
   const std::string uncut = Deliver({{Direction::kUp, 1'000'000}});
   const int up = proxy_->most(Direction::kUp), down = proxy_->most(Direction::kDown);
   ASSERT_GT(std::min(up, down), kPlaces) << up << " messages up, " << down << " down";
@@ -211,7 +212,12 @@ TEST_F(Cuts, OfADeliveryLeaveTheTablesAsAnUncutOne) {
   int done = 0;
   for (const Direction direction : {Direction::kUp, Direction::kDown}) {
     for (const int n : Places()) {
-      const std::string dump = Deliver({{direction, n, n % 2 != 0}});
+      std::string dump;
+      // The more time between messages, the fewer of them share one acknowledgement.
+      for (int pace_ms = kPaceMs; pace_ms <= 8 * kPaceMs && (dump.empty() || proxy_->cuts_done() == 0); pace_ms *= 2) {
+        proxy_->SetPace(absl::Milliseconds(pace_ms));
+        dump = Deliver({{direction, n, n % 2 != 0}});
+      }
       ASSERT_EQ(dump == uncut, true) << "cut after record " << n << (direction == Direction::kUp ? " up" : " down")
                                      << "\n"
                                      << FirstDifference(uncut, dump);

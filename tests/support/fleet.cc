@@ -25,14 +25,14 @@ std::vector<Fleet*>& AllFleets() {
   return fleets;
 }
 
-[[noreturn]] void GiveUp(const std::string& what) {
+[[noreturn]] void GiveUpFleet(const std::string& what) {
   std::fprintf(stderr, "tests/support/fleet: %s\n", what.c_str());
   std::abort();
 }
 
 // Mode by mode whatever the umask: another user, under whom a private PostgreSQL may run, must pass.
 void MakeDirectory(const std::string& path, mode_t mode = 0755) {
-  if (mkdir(path.c_str(), mode) != 0 || chmod(path.c_str(), mode) != 0) GiveUp("mkdir " + path);
+  if (mkdir(path.c_str(), mode) != 0 || chmod(path.c_str(), mode) != 0) GiveUpFleet("mkdir " + path);
 }
 
 std::vector<std::string> EntriesOf(const std::string& directory) {
@@ -55,7 +55,7 @@ std::string LineWith(const std::string& text, const std::string& key) {
 
 std::string Program(const std::string& name) {
   const char* directory = std::getenv("FLEETMARK_BIN_DIR");
-  if (directory == nullptr) GiveUp("FLEETMARK_BIN_DIR is not set: the directory of the built programs");
+  if (directory == nullptr) GiveUpFleet("FLEETMARK_BIN_DIR is not set: the directory of the built programs");
   return absl::StrCat(directory, "/", name);
 }
 
@@ -208,7 +208,7 @@ Fleet::Fleet(const FleetOptions& options) : options_(options) {
   AllFleets().push_back(this);
   const char* base = std::getenv("TMPDIR");
   root_ = absl::StrCat(base != nullptr ? base : "/tmp", "/fleetmark \xc3\xa9.XXXXXX");
-  if (mkdtemp(root_.data()) == nullptr || chmod(root_.c_str(), 0755) != 0) GiveUp("mkdtemp " + root_);
+  if (mkdtemp(root_.data()) == nullptr || chmod(root_.c_str(), 0755) != 0) GiveUpFleet("mkdtemp " + root_);
   MakeDirectory(root_ + "/home", 0700);
   if (options_.machines) {
     absl::StatusOr<std::unique_ptr<Network>> network = Network::Make();
@@ -220,7 +220,7 @@ Fleet::Fleet(const FleetOptions& options) : options_(options) {
     }
   }
   collectors_.push_back(std::make_unique<FleetCollector>(*this, 0, options_.database));
-  if (!collectors_[0]->Start()) GiveUp("the collector does not start: " + collectors_[0]->log());
+  if (!collectors_[0]->Start()) GiveUpFleet("the collector does not start: " + collectors_[0]->log());
 }
 
 Fleet::~Fleet() {
@@ -250,16 +250,16 @@ FleetHost& Fleet::AddHost(const std::string& name, const std::string& more_confi
   std::optional<Network::Place> place;
   if (network_ != nullptr) {
     absl::StatusOr<Network::Place> made = network_->AddHost();
-    if (!made.ok()) GiveUp(std::string(made.status().message()));
+    if (!made.ok()) GiveUpFleet(std::string(made.status().message()));
     place = *std::move(made);
   }
   FleetHost& host = *hosts_.emplace_back(std::make_unique<FleetHost>(*this, name, place));
   // Room for the tests' small files is enough, whatever this disk holds.
   WriteFile(host.config(), absl::StrCat("targets { name: \"default\" path: \"", host.target(),
                                         "\" is_default: true }\nmin_free_bytes: \"1MiB\"\n", more_config, "\n"));
-  if (const absl::Status joined = host.Join(); !joined.ok()) GiveUp(std::string(joined.message()));
+  if (const absl::Status joined = host.Join(); !joined.ok()) GiveUpFleet(std::string(joined.message()));
   host.Start();
-  if (!WaitConnected(name)) GiveUp("host " + name + " does not connect:\n" + Logs());
+  if (!WaitConnected(name)) GiveUpFleet("host " + name + " does not connect:\n" + Logs());
   return host;
 }
 
@@ -267,7 +267,7 @@ FleetHost& Fleet::host(const std::string& name) {
   for (const auto& host : hosts_) {
     if (host->name() == name) return *host;
   }
-  GiveUp("no host " + name);
+  GiveUpFleet("no host " + name);
 }
 
 bool Fleet::WaitConnected(const std::string& host, bool connected, absl::Duration timeout) {

@@ -34,14 +34,14 @@ class StopServerAtTheEnd : public ::testing::Environment {
 [[maybe_unused]] ::testing::Environment* const environment =
     ::testing::AddGlobalTestEnvironment(new StopServerAtTheEnd);
 
-[[noreturn]] void GiveUp(const std::string& why) {
+[[noreturn]] void GiveUpServer(const std::string& why) {
   std::fprintf(stderr, "tests/support/postgres: %s\n", why.c_str());
   std::abort();
 }
 
 void CreateDatabase(const std::string& statement) {
   const auto rows = Sql(TestServer().dsn(), statement);
-  if (!rows.empty() && rows[0][0] == "ERROR") GiveUp(absl::StrCat(statement, ": ", rows[0][2]));
+  if (!rows.empty() && rows[0][0] == "ERROR") GiveUpServer(absl::StrCat(statement, ": ", rows[0][2]));
 }
 
 std::string NextName() {
@@ -54,7 +54,8 @@ std::string NextName() {
 SharedTempDirectory::SharedTempDirectory() {
   const char* base = std::getenv("TMPDIR");
   path_ = absl::StrCat(base != nullptr && base[0] == '/' ? base : "/tmp", "/fleetmark-test-XXXXXX");
-  if (mkdtemp(path_.data()) == nullptr || chmod(path_.c_str(), 0711) != 0) GiveUp("cannot make a directory in /tmp");
+  if (mkdtemp(path_.data()) == nullptr || chmod(path_.c_str(), 0711) != 0)
+    GiveUpServer("cannot make a directory in /tmp");
 }
 
 SharedTempDirectory::~SharedTempDirectory() {
@@ -71,7 +72,7 @@ collector::PrivatePostgres& TestServer() {
     // No test cuts the power; kill -9 of a server needs no fsync.
     options.settings = {"fsync=off", "full_page_writes=off"};
     auto postgres = collector::PrivatePostgres::Start(options);
-    if (!postgres.ok()) GiveUp(std::string(postgres.status().message()));
+    if (!postgres.ok()) GiveUpServer(std::string(postgres.status().message()));
     server->postgres = *std::move(postgres);
   }
   return *server->postgres;
@@ -94,7 +95,7 @@ std::string NewDatabase() {
     CreateDatabase("CREATE DATABASE fleetmark_template");
     collector::DatabaseOptions options;
     options.dsn = DsnOf("fleetmark_template");
-    if (auto store = collector::Store::Open(options); !store.ok()) GiveUp(std::string(store.status().message()));
+    if (auto store = collector::Store::Open(options); !store.ok()) GiveUpServer(std::string(store.status().message()));
     return true;
   }();
   static_cast<void>(migrated);

@@ -9,6 +9,8 @@
 
 namespace fleetmark::agent {
 
+inline constexpr double kMiB = 1048576;  // bytes
+
 v1::ParameterValue NumberValue(double number);
 v1::ParameterValue TextValue(const std::string& text);
 v1::ParameterValue FlagValue(bool flag);

@@ -22,9 +22,8 @@
 namespace fleetmark::agent {
 namespace {
 
-constexpr char kFile[] = "fleetmark-dd.dat";
+constexpr char kDdFile[] = "fleetmark-dd.dat";
 constexpr uint32_t kBlock = 1u << 20;
-constexpr double kMiB = 1048576;
 
 enum class Source { kZeros, kWrittenFile, kOurData };
 enum class Sink { kNull, kNewFile, kTruncatedFile, kNowhere };
@@ -109,11 +108,11 @@ absl::Status DiskDd::Prepare(WorkContext& context) {
   if (!null.ok()) return null.status();
   null_ = *std::move(null);
   // Finds out whether direct I/O works here, on a file of one block.
-  if (absl::Status status = session_->FillFile(context, kFile, kBlock, {"trying direct I/O", 0, 1, kBlock});
+  if (absl::Status status = session_->FillFile(context, kDdFile, kBlock, {"trying direct I/O", 0, 1, kBlock});
       !status.ok()) {
     return status;
   }
-  return session_->scratch().Remove(kFile);
+  return session_->scratch().Remove(kDdFile);
 }
 
 absl::Status DiskDd::RunOnce(WorkContext& context, v1::Repetition& repetition) {
@@ -125,15 +124,15 @@ absl::Status DiskDd::RunOnce(WorkContext& context, v1::Repetition& repetition) {
     const Step bar{kSteps[i].metric, from, from + width, bytes_};
     if (absl::Status status = RunStep(context, kSteps[i], bar, repetition); !status.ok()) return status;
   }
-  return session_->scratch().Remove(kFile);
+  return session_->scratch().Remove(kDdFile);
 }
 
 absl::StatusOr<OwnedFd> DiskDd::OpenSink(const DdStep& step) {
   switch (step.sink) {
     case Sink::kNewFile:
-      return session_->scratch().Create(kFile);
+      return session_->scratch().Create(kDdFile);
     case Sink::kTruncatedFile: {
-      absl::StatusOr<OwnedFd> file = session_->scratch().OpenExisting(kFile, true, false);
+      absl::StatusOr<OwnedFd> file = session_->scratch().OpenExisting(kDdFile, true, false);
       if (file.ok() && ftruncate(file->get(), 0) != 0) return IoErrorStatus(errno, "truncate");
       return file;
     }
@@ -149,7 +148,7 @@ absl::Status DiskDd::TimeStep(const DdStep& step, bool direct, Watched& watched,
   const StopCheck stop = [&watched] { return watched.stop.load(std::memory_order_relaxed); };
   OwnedFd source;
   if (step.source == Source::kWrittenFile) {
-    absl::StatusOr<OwnedFd> file = session_->scratch().OpenExisting(kFile, false, direct);
+    absl::StatusOr<OwnedFd> file = session_->scratch().OpenExisting(kDdFile, false, direct);
     if (!file.ok()) return file.status();
     source = *std::move(file);
   }
@@ -198,18 +197,18 @@ absl::Status DiskDd::RunStep(WorkContext& context, const DdStep& step, const Ste
   ScratchDirectory& scratch = session_->scratch();
   if (absl::Status status = scratch.CheckUnchanged(); !status.ok()) return status;
   if (step.sink == Sink::kNewFile) {
-    if (absl::Status status = session_->MakeWay(context, kFile); !status.ok()) return status;
+    if (absl::Status status = session_->MakeWay(context, kDdFile); !status.ok()) return status;
   }
   const bool direct = step.direct && session_->direct().effective;
   // For the residency before and after; a file that the step makes has none yet.
   OwnedFd observed;
   Timing timing;
   if (step.source == Source::kWrittenFile) {
-    absl::StatusOr<OwnedFd> file = scratch.OpenExisting(kFile, false, false);
-    if (!file.ok()) return scratch.Explain(file.status(), kFile, 0);
+    absl::StatusOr<OwnedFd> file = scratch.OpenExisting(kDdFile, false, false);
+    if (!file.ok()) return scratch.Explain(file.status(), kDdFile, 0);
     observed = *std::move(file);
     if (absl::Status status = CheckFullyWritten(observed.get(), bytes_); !status.ok()) {
-      return scratch.Explain(status, kFile, bytes_);
+      return scratch.Explain(status, kDdFile, bytes_);
     }
     if (step.evicted) EvictFile(observed.get(), bytes_, context.allow_cache_drop());
   }
@@ -217,7 +216,8 @@ absl::Status DiskDd::RunStep(WorkContext& context, const DdStep& step, const Ste
   IntervalSeries series;
   const absl::Status status =
       RunWatched(context, bar, [&](Watched& watched) { return TimeStep(step, direct, watched, series, timing); });
-  if (!status.ok()) return scratch.Explain(status, kFile, step.source == Source::kWrittenFile ? bytes_ : timing.bytes);
+  if (!status.ok())
+    return scratch.Explain(status, kDdFile, step.source == Source::kWrittenFile ? bytes_ : timing.bytes);
 
   v1::Measurement& measurement = *repetition.add_measurements();
   measurement.set_metric(step.metric);
@@ -251,11 +251,11 @@ void DiskDd::Describe(const DdStep& step, const Timing& timing, bool direct, v1:
 }
 
 void DiskDd::Cleanup(WorkContext&) {
-  if (session_) session_->scratch().Remove(kFile).IgnoreError();
+  if (session_) session_->scratch().Remove(kDdFile).IgnoreError();
   session_.reset();
 }
 
-WorkloadEntry MakeEntry() {
+WorkloadEntry MakeDdEntry() {
   WorkloadEntry entry;
   v1::WorkloadDescriptor& descriptor = entry.descriptor;
   descriptor.set_name("disk.dd");
@@ -281,7 +281,7 @@ WorkloadEntry MakeEntry() {
 }  // namespace
 
 const WorkloadEntry& DiskDdEntry() {
-  static const auto* entry = new WorkloadEntry(MakeEntry());
+  static const auto* entry = new WorkloadEntry(MakeDdEntry());
   return *entry;
 }
 

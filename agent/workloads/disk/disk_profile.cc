@@ -19,8 +19,7 @@
 namespace fleetmark::agent {
 namespace {
 
-constexpr char kFile[] = "fleetmark-profile.dat";
-constexpr double kMiB = 1048576;
+constexpr char kProfileFile[] = "fleetmark-profile.dat";
 // The share of the bar that making the file takes in a repetition that has to do it again.
 constexpr double kFillShare = 0.3;
 constexpr absl::Duration kSettleBetweenJobs = absl::Milliseconds(500);
@@ -87,8 +86,8 @@ absl::Status DiskProfile::Prepare(WorkContext& context) {
   absl::StatusOr<std::unique_ptr<DiskSession>> session = DiskSession::Begin(context, bytes_, seconds >= 2);
   if (!session.ok()) return session.status();
   session_ = *std::move(session);
-  if (absl::Status status = session_->MakeWay(context, kFile); !status.ok()) return status;
-  if (absl::Status status = session_->FillFile(context, kFile, bytes_, {"filling the file", 0, 1, bytes_});
+  if (absl::Status status = session_->MakeWay(context, kProfileFile); !status.ok()) return status;
+  if (absl::Status status = session_->FillFile(context, kProfileFile, bytes_, {"filling the file", 0, 1, bytes_});
       !status.ok()) {
     return status;
   }
@@ -101,8 +100,8 @@ absl::Status DiskProfile::RunOnce(WorkContext& context, v1::Repetition& repetiti
   double from = 0;
   if (!file_fresh_) {
     from = kFillShare;
-    if (absl::Status status = session_->MakeWay(context, kFile); !status.ok()) return status;
-    if (absl::Status status = session_->FillFile(context, kFile, bytes_, {"filling the file", 0, from, bytes_});
+    if (absl::Status status = session_->MakeWay(context, kProfileFile); !status.ok()) return status;
+    if (absl::Status status = session_->FillFile(context, kProfileFile, bytes_, {"filling the file", 0, from, bytes_});
         !status.ok()) {
       return status;
     }
@@ -160,17 +159,17 @@ absl::Status DiskProfile::RunPhase(WorkContext& context, const Phase& phase, v1:
     return absl::OkStatus();
   }
   const bool direct = session_->direct().effective;
-  absl::StatusOr<OwnedFd> file = session_->scratch().OpenExisting(kFile, true, direct);
-  if (!file.ok()) return session_->scratch().Explain(file.status(), kFile, 0);
+  absl::StatusOr<OwnedFd> file = session_->scratch().OpenExisting(kProfileFile, true, direct);
+  if (!file.ok()) return session_->scratch().Explain(file.status(), kProfileFile, 0);
   if (!direct) {
     if (absl::Status status = FlushFile(file->get(), bytes_, [&context] { return context.cancelled(); });
         !status.ok()) {
-      return session_->scratch().Explain(status, kFile, bytes_);
+      return session_->scratch().Explain(status, kProfileFile, bytes_);
     }
   }
   EvictFile(file->get(), bytes_, context.allow_cache_drop());
   absl::StatusOr<const EngineChoice*> choice = EngineFor(context, JobOf(context, phase, file->get()));
-  if (!choice.ok()) return session_->scratch().Explain(choice.status(), kFile, bytes_);
+  if (!choice.ok()) return session_->scratch().Explain(choice.status(), kProfileFile, bytes_);
   if (!direct) EvictFile(file->get(), bytes_, context.allow_cache_drop());
   return Measure(context, phase, file->get(), *(*choice)->engine, repetition);
 }
@@ -202,7 +201,7 @@ absl::Status DiskProfile::Measure(WorkContext& context, const Phase& phase, int 
   };
   JobResult result;
   const absl::Status status = engine.Run(job, hooks, result);
-  if (!status.ok()) return session_->scratch().Explain(status, kFile, bytes_ + result.total_written_bytes);
+  if (!status.ok()) return session_->scratch().Explain(status, kProfileFile, bytes_ + result.total_written_bytes);
 
   PhaseFacts facts;
   facts.elapsed_seconds = result.elapsed_seconds;
@@ -240,11 +239,11 @@ absl::Status DiskProfile::Measure(WorkContext& context, const Phase& phase, int 
 }
 
 void DiskProfile::Cleanup(WorkContext&) {
-  if (session_) session_->scratch().Remove(kFile).IgnoreError();
+  if (session_) session_->scratch().Remove(kProfileFile).IgnoreError();
   session_.reset();
 }
 
-WorkloadEntry MakeEntry() {
+WorkloadEntry MakeProfileEntry() {
   WorkloadEntry entry;
   v1::WorkloadDescriptor& descriptor = entry.descriptor;
   descriptor.set_name("disk.profile");
@@ -285,7 +284,7 @@ WorkloadEntry MakeEntry() {
 }  // namespace
 
 const WorkloadEntry& DiskProfileEntry() {
-  static const auto* entry = new WorkloadEntry(MakeEntry());
+  static const auto* entry = new WorkloadEntry(MakeProfileEntry());
   return *entry;
 }
 

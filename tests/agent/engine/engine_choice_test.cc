@@ -12,10 +12,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr uint64_t kFileBytes = uint64_t{4} << 20;
+constexpr uint64_t kJobBytes = uint64_t{4} << 20;
 
 TEST(ChooseEngineTest, TakesOneThatKeepsTheDepthAndSaysWhy) {
-  JobFile file(kFileBytes);
+  JobFile file(kJobBytes);
   const auto choice = ChooseEngine(file.Job(), nullptr);
   ASSERT_TRUE(choice.ok()) << choice.status();
   EXPECT_TRUE(choice->engine->Supports(file.Job()));
@@ -24,7 +24,7 @@ TEST(ChooseEngineTest, TakesOneThatKeepsTheDepthAndSaysWhy) {
 }
 
 TEST(ChooseEngineTest, DepthOneDoesNotNeedAPool) {
-  JobFile file(kFileBytes);
+  JobFile file(kJobBytes);
   IoJob job = file.Job();
   job.depth = 1;
   const auto choice = ChooseEngine(job, nullptr);
@@ -33,7 +33,7 @@ TEST(ChooseEngineTest, DepthOneDoesNotNeedAPool) {
 }
 
 TEST(ChooseEngineTest, WorksWhereUringIsForbidden) {
-  JobFile file(kFileBytes);
+  JobFile file(kJobBytes);
   IoJob job = file.Job();
   WithoutUring([&] {
     const auto choice = ChooseEngine(job, nullptr);
@@ -44,7 +44,7 @@ TEST(ChooseEngineTest, WorksWhereUringIsForbidden) {
 }
 
 TEST(ChooseEngineTest, SaysWhyNoneIsLeft) {
-  JobFile file(kFileBytes);
+  JobFile file(kJobBytes);
   IoJob job = file.Job();
   job.depth = 600;  // more than the pool of threads takes
   WithoutUring([&] {
@@ -55,7 +55,7 @@ TEST(ChooseEngineTest, SaysWhyNoneIsLeft) {
 }
 
 TEST(ChooseEngineTest, WritesNothing) {
-  JobFile file(kFileBytes);
+  JobFile file(kJobBytes);
   IoJob job = file.Job();
   job.read_fraction = 0;
   job.pool = nullptr;  // a write would be refused
@@ -63,14 +63,14 @@ TEST(ChooseEngineTest, WritesNothing) {
 }
 
 TEST(ChooseEngineTest, AReadErrorIsNoChoice) {
-  JobFile file(kFileBytes);
+  JobFile file(kJobBytes);
   IoJob job = file.Job();
-  job.file_bytes = kFileBytes * 64;
+  job.file_bytes = kJobBytes * 64;
   EXPECT_EQ(ChooseEngine(job, nullptr).status().code(), absl::StatusCode::kDataLoss);
 }
 
 TEST(ChooseEngineTest, CanBeCancelled) {
-  JobFile file(kFileBytes);
+  JobFile file(kJobBytes);
   EXPECT_EQ(ChooseEngine(file.Job(), [] { return true; }).status().code(), absl::StatusCode::kCancelled);
 }
 

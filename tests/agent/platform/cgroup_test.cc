@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr uint64_t kGib = 1ull << 30;
+constexpr uint64_t kGibi = 1ull << 30;
 
 // C-017
 TEST(CgroupTest, ThreadsFollowMaskCpusetAndQuotaOfEveryLevel) {
@@ -49,9 +49,9 @@ TEST(CgroupTest, MemoryLeftCountsFilePagesAsFree) {
   const test::MachineTree tree("container-v2");
   const auto limit = ReadMemoryLimit(tree.root());
   ASSERT_TRUE(limit);
-  EXPECT_EQ(limit->limit_bytes, 4 * kGib);
-  EXPECT_EQ(limit->left_bytes, 2 * kGib);
-  EXPECT_EQ(ReadAvailableMemory(tree.root()), 2 * kGib);
+  EXPECT_EQ(limit->limit_bytes, 4 * kGibi);
+  EXPECT_EQ(limit->left_bytes, 2 * kGibi);
+  EXPECT_EQ(ReadAvailableMemory(tree.root()), 2 * kGibi);
   EXPECT_EQ(ReadThrottledNs(tree.root()), 2.5e6);
 }
 

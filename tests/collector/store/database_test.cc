@@ -16,8 +16,8 @@ using ::fleetmark::testing::Sql;
 using ::fleetmark::testing::SqlValue;
 using ::testing::HasSubstr;
 
-std::unique_ptr<Database> OpenDatabase(const std::string& dsn, unsigned pool_size = 4,
-                                       absl::Duration retry_for = absl::Seconds(20)) {
+std::unique_ptr<Database> OpenPool(const std::string& dsn, unsigned pool_size = 4,
+                                   absl::Duration retry_for = absl::Seconds(20)) {
   Database::Options options;
   options.connection_string = *CompleteDsn(dsn);
   options.pool_size = pool_size;
@@ -36,7 +36,7 @@ absl::Status Insert(Database& database, int value) {
 TEST(DatabaseTest, ManyThreadsShareABoundedPool) {
   const std::string dsn = NewEmptyDatabase();
   Sql(dsn, "CREATE TABLE t (x int PRIMARY KEY)");
-  auto database = OpenDatabase(dsn, 3);
+  auto database = OpenPool(dsn, 3);
   std::atomic<int> failed{0};
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 20; ++thread) {
@@ -53,7 +53,7 @@ TEST(DatabaseTest, ManyThreadsShareABoundedPool) {
 TEST(DatabaseTest, AFailedTransactionLeavesNothing) {
   const std::string dsn = NewEmptyDatabase();
   Sql(dsn, "CREATE TABLE t (x int PRIMARY KEY)");
-  auto database = OpenDatabase(dsn);
+  auto database = OpenPool(dsn);
   const absl::Status ours = database->Transact("try", [](Transaction& transaction) -> absl::Status {
     transaction.Exec("INSERT INTO t VALUES (1)");
     return absl::NotFoundError("changed my mind");
@@ -70,7 +70,7 @@ TEST(DatabaseTest, AFailedTransactionLeavesNothing) {
 }
 
 TEST(DatabaseTest, ATransactionInsideATransactionIsRefused) {
-  auto database = OpenDatabase(NewEmptyDatabase(), 1);
+  auto database = OpenPool(NewEmptyDatabase(), 1);
   const absl::Status status =
       database->Transact("outer", [&](Transaction&) -> absl::Status { return Insert(*database, 1); });
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
@@ -79,7 +79,7 @@ TEST(DatabaseTest, ATransactionInsideATransactionIsRefused) {
 TEST(DatabaseTest, ASavepointKeepsTheTransactionGoing) {
   const std::string dsn = NewEmptyDatabase();
   Sql(dsn, "CREATE TABLE t (x int PRIMARY KEY)");
-  auto database = OpenDatabase(dsn);
+  auto database = OpenPool(dsn);
   absl::Status inner;
   const absl::Status outer = database->Transact("outer", [&](Transaction& transaction) -> absl::Status {
     transaction.Exec("INSERT INTO t VALUES (1)");
@@ -100,7 +100,7 @@ TEST(DatabaseTest, ASavepointKeepsTheTransactionGoing) {
 TEST(DatabaseTest, ABackendThatIsTerminatedIsReplaced) {
   const std::string dsn = NewEmptyDatabase();
   Sql(dsn, "CREATE TABLE t (x int PRIMARY KEY)");
-  auto database = OpenDatabase(dsn, 2);
+  auto database = OpenPool(dsn, 2);
   ASSERT_TRUE(Insert(*database, 1).ok());
   Sql(dsn,
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fleetmark-collector'"
@@ -120,7 +120,7 @@ TEST(DatabaseTest, ABackendThatIsTerminatedIsReplaced) {
 TEST(DatabaseTest, DeadlocksAreTriedAgain) {
   const std::string dsn = NewEmptyDatabase();
   Sql(dsn, "CREATE TABLE t (x int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 0), (2, 0)");
-  auto database = OpenDatabase(dsn);
+  auto database = OpenPool(dsn);
   const auto update = [&](int first, int second) {
     return database->Transact("update", [&](Transaction& transaction) -> absl::Status {
       transaction.Exec("SET LOCAL deadlock_timeout = '50ms'");
@@ -140,7 +140,7 @@ TEST(DatabaseTest, DeadlocksAreTriedAgain) {
 
 // C-117
 TEST(DatabaseTest, AStatementThatTakesTooLongIsGivenUp) {
-  auto database = OpenDatabase(NewEmptyDatabase());
+  auto database = OpenPool(NewEmptyDatabase());
   const absl::Status status = database->Transact("sleep",
                                                  [](Transaction& transaction) -> absl::Status {
                                                    transaction.Exec("SELECT pg_sleep(60)");
@@ -155,7 +155,7 @@ TEST(DatabaseTest, AStatementThatTakesTooLongIsGivenUp) {
 TEST(DatabaseTest, AReadOnlyDatabaseIsUnavailableUntilItTakesWritesAgain) {
   const std::string dsn = NewEmptyDatabase();
   Sql(dsn, "CREATE TABLE t (x int PRIMARY KEY)");
-  auto database = OpenDatabase(dsn, 1, absl::ZeroDuration());
+  auto database = OpenPool(dsn, 1, absl::ZeroDuration());
   const auto write = [&](bool read_only) {
     return database->Transact("write", [&](Transaction& transaction) -> absl::Status {
       if (read_only) transaction.ExecScript("SET TRANSACTION READ ONLY");
@@ -167,7 +167,7 @@ TEST(DatabaseTest, AReadOnlyDatabaseIsUnavailableUntilItTakesWritesAgain) {
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("read-only"));
   Sql(dsn, "ALTER DATABASE " + SqlValue(dsn, "SELECT current_database()") + " SET default_transaction_read_only = on");
-  auto other = OpenDatabase(dsn, 1, absl::ZeroDuration());
+  auto other = OpenPool(dsn, 1, absl::ZeroDuration());
   EXPECT_EQ(Insert(*other, 1).code(),
             absl::StatusCode::kUnavailable);  // not even a connection: read-write was asked for
   Sql(fleetmark::testing::TestServer().dsn(),
@@ -177,7 +177,7 @@ TEST(DatabaseTest, AReadOnlyDatabaseIsUnavailableUntilItTakesWritesAgain) {
 
 // C-122: the disk of the database is full.
 TEST(DatabaseTest, AFullDatabaseIsUnavailable) {
-  auto database = OpenDatabase(NewEmptyDatabase());
+  auto database = OpenPool(NewEmptyDatabase());
   const absl::Status status = database->Transact("write", [](Transaction& transaction) -> absl::Status {
     transaction.ExecScript(
         "DO $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left' USING ERRCODE = '53100'; END $$");
@@ -195,7 +195,7 @@ TEST(DatabaseTest, WaitsForAConnectionWhenTheServerHasNone) {
   std::string limited = dsn;
   limited.replace(limited.find("user=fleetmark"), 14, "user=limited");
   std::vector<std::unique_ptr<Database>> collectors;
-  for (int i = 0; i < 4; ++i) collectors.push_back(OpenDatabase(limited, 1));
+  for (int i = 0; i < 4; ++i) collectors.push_back(OpenPool(limited, 1));
   // Each keeps its connection for a while and goes away: at most two at a time.
   std::atomic<int> failed{0};
   std::vector<std::thread> threads;

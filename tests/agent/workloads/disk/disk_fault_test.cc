@@ -16,8 +16,6 @@ using test::NumberParameter;
 using test::TextParameter;
 using ::testing::HasSubstr;
 
-constexpr double kMiB = 1048576;
-
 class DiskFaultTest : public TargetFixture {
  protected:
   void BeginProfile(double size_mib, const std::string& operations) {

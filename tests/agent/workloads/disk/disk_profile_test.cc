@@ -21,8 +21,6 @@ using test::NumberParameter;
 using test::TextParameter;
 using ::testing::HasSubstr;
 
-constexpr double kMiB = 1048576;
-
 class DiskProfileTest : public TargetFixture {
  protected:
   void BeginProfile(const std::string& operations, double seconds = 0.35, const std::string& preset = "default") {

@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr uint64_t kBytes = uint64_t{8} << 20;
+constexpr uint64_t kWhole = uint64_t{8} << 20;
 
 class FileStateTest : public ::testing::Test {
  protected:
@@ -36,7 +36,7 @@ class FileStateTest : public ::testing::Test {
     ASSERT_EQ(pwrite(file_.get(), data.data(), bytes, static_cast<off_t>(offset)), static_cast<ssize_t>(bytes));
   }
   absl::Status Flush() {
-    return FlushFile(file_.get(), kBytes, [] { return false; });
+    return FlushFile(file_.get(), kWhole, [] { return false; });
   }
 
   std::optional<test::MountedImage> image_;
@@ -45,41 +45,41 @@ class FileStateTest : public ::testing::Test {
 
 // C-002, first variant.
 TEST_F(FileStateTest, SparseFileIsNotWritten) {
-  ASSERT_EQ(ftruncate(file_.get(), static_cast<off_t>(kBytes)), 0);
-  const absl::Status status = CheckFullyWritten(file_.get(), kBytes);
+  ASSERT_EQ(ftruncate(file_.get(), static_cast<off_t>(kWhole)), 0);
+  const absl::Status status = CheckFullyWritten(file_.get(), kWhole);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("a hole at offset 0"));
 }
 
 // C-002, second variant: space reserved, a tenth of it written.
 TEST_F(FileStateTest, ReservedSpaceIsNotWritten) {
-  ASSERT_EQ(fallocate(file_.get(), 0, 0, static_cast<off_t>(kBytes)), 0);
-  Write(0, kBytes / 8);
+  ASSERT_EQ(fallocate(file_.get(), 0, 0, static_cast<off_t>(kWhole)), 0);
+  Write(0, kWhole / 8);
   ASSERT_TRUE(Flush().ok());
-  const absl::Status status = CheckFullyWritten(file_.get(), kBytes);
+  const absl::Status status = CheckFullyWritten(file_.get(), kWhole);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("only reserved at offset 1048576"));
 }
 
 TEST_F(FileStateTest, AHoleInTheMiddleIsFound) {
-  Write(0, kBytes / 2);
-  Write(kBytes / 2 + 65536, kBytes / 2 - 65536);
+  Write(0, kWhole / 2);
+  Write(kWhole / 2 + 65536, kWhole / 2 - 65536);
   ASSERT_TRUE(Flush().ok());
-  EXPECT_THAT(std::string(CheckFullyWritten(file_.get(), kBytes).message()), HasSubstr("a hole at offset 4194304"));
+  EXPECT_THAT(std::string(CheckFullyWritten(file_.get(), kWhole).message()), HasSubstr("a hole at offset 4194304"));
 }
 
 TEST_F(FileStateTest, WrittenFileIsWritten) {
-  Write(0, kBytes);
+  Write(0, kWhole);
   ASSERT_TRUE(Flush().ok());
-  EXPECT_TRUE(CheckFullyWritten(file_.get(), kBytes).ok()) << CheckFullyWritten(file_.get(), kBytes);
-  EXPECT_FALSE(CheckFullyWritten(file_.get(), kBytes + 4096).ok());
+  EXPECT_TRUE(CheckFullyWritten(file_.get(), kWhole).ok()) << CheckFullyWritten(file_.get(), kWhole);
+  EXPECT_FALSE(CheckFullyWritten(file_.get(), kWhole + 4096).ok());
 }
 
 TEST_F(FileStateTest, EvictionLeavesNothingInTheCache) {
-  Write(0, kBytes);
+  Write(0, kWhole);
   ASSERT_TRUE(Flush().ok());
-  EXPECT_LT(EvictFile(file_.get(), kBytes, false), 0.02);
-  EXPECT_LT(PageCacheResidency(file_.get(), 0, kBytes).value_or(0), 0.02);
+  EXPECT_LT(EvictFile(file_.get(), kWhole, false), 0.02);
+  EXPECT_LT(PageCacheResidency(file_.get(), 0, kWhole).value_or(0), 0.02);
 }
 
 // C-006: nothing may turn the flush into nothing.
@@ -89,14 +89,14 @@ TEST_F(FileStateTest, FlushBringsEverythingToTheDevice) {
   const std::string device = image_->device().name();
   const auto before = ReadDeviceCounters(device);
   if (!before) GTEST_SKIP() << "no counters for " << device;
-  Write(0, kBytes);
+  Write(0, kWhole);
   ASSERT_TRUE(Flush().ok());
-  EXPECT_GE(ReadDeviceCounters(device)->written_bytes - before->written_bytes, kBytes);
+  EXPECT_GE(ReadDeviceCounters(device)->written_bytes - before->written_bytes, kWhole);
 }
 
 TEST_F(FileStateTest, FlushCanBeStopped) {
-  Write(0, kBytes);
-  EXPECT_EQ(FlushFile(file_.get(), kBytes, [] { return true; }).code(), absl::StatusCode::kCancelled);
+  Write(0, kWhole);
+  EXPECT_EQ(FlushFile(file_.get(), kWhole, [] { return true; }).code(), absl::StatusCode::kCancelled);
 }
 
 TEST(FlushFileTest, ReportsTheKernelsError) {

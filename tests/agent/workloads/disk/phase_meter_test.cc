@@ -16,19 +16,19 @@ PhaseFacts Facts(double elapsed, double planned, uint64_t operations, uint64_t b
   return facts;
 }
 
-constexpr uint64_t kMiB = 1048576;
+constexpr uint64_t kMebibyte = 1048576;
 
 // C-010
 TEST(TooShortTest, ByTheRule) {
-  EXPECT_FALSE(TooShort(Facts(5.0, 5.0, 100000, 400 * kMiB)));
-  EXPECT_FALSE(TooShort(Facts(4.6, 5.0, 100000, 400 * kMiB)));
-  EXPECT_TRUE(TooShort(Facts(4.4, 5.0, 100000, 400 * kMiB)));    // less than 0.9 of the plan
-  EXPECT_TRUE(TooShort(Facts(0.29, 0.29, 100000, 400 * kMiB)));  // less than 3 intervals
-  EXPECT_TRUE(TooShort(Facts(1, 1, 16, 16 * 4096)));             // few and small
+  EXPECT_FALSE(TooShort(Facts(5.0, 5.0, 100000, 400 * kMebibyte)));
+  EXPECT_FALSE(TooShort(Facts(4.6, 5.0, 100000, 400 * kMebibyte)));
+  EXPECT_TRUE(TooShort(Facts(4.4, 5.0, 100000, 400 * kMebibyte)));    // less than 0.9 of the plan
+  EXPECT_TRUE(TooShort(Facts(0.29, 0.29, 100000, 400 * kMebibyte)));  // less than 3 intervals
+  EXPECT_TRUE(TooShort(Facts(1, 1, 16, 16 * 4096)));                  // few and small
   EXPECT_FALSE(TooShort(Facts(1, 1, 30, 30 * 4096)));
-  EXPECT_FALSE(TooShort(Facts(1, 1, 8, 64 * kMiB)));          // few, but many bytes
-  EXPECT_TRUE(TooShort(Facts(0.002, 0.002, 16, 16 * kMiB)));  // 16 operations in 2 ms
-  PhaseFacts no_plan = Facts(1, 0, 1000, 64 * kMiB);
+  EXPECT_FALSE(TooShort(Facts(1, 1, 8, 64 * kMebibyte)));          // few, but many bytes
+  EXPECT_TRUE(TooShort(Facts(0.002, 0.002, 16, 16 * kMebibyte)));  // 16 operations in 2 ms
+  PhaseFacts no_plan = Facts(1, 0, 1000, 64 * kMebibyte);
   no_plan.planned_seconds.reset();
   EXPECT_FALSE(TooShort(no_plan));
 }
@@ -53,9 +53,9 @@ TEST(PhaseMeterTest, NoCounterIsUnverifiedNotInvalid) {
   meter.Open(-1, 0);
   meter.Start();
   meter.Stop();
-  PhaseFacts facts = Facts(1, 1, 1000, 64 * kMiB);
-  facts.metered_read_bytes = 32 * kMiB;
-  facts.metered_written_bytes = 32 * kMiB;
+  PhaseFacts facts = Facts(1, 1, 1000, 64 * kMebibyte);
+  facts.metered_read_bytes = 32 * kMebibyte;
+  facts.metered_written_bytes = 32 * kMebibyte;
   v1::Measurement measurement;
   meter.Describe(facts, measurement);
   EXPECT_FALSE(measurement.has_cached_fraction());
@@ -71,7 +71,7 @@ TEST(PhaseMeterTest, OverrunIsShown) {
   meter.Start();
   meter.Stop();
   v1::Measurement measurement;
-  meter.Describe(Facts(1.2, 1.0, 1000, 64 * kMiB), measurement);
+  meter.Describe(Facts(1.2, 1.0, 1000, 64 * kMebibyte), measurement);
   ASSERT_EQ(measurement.flags_size(), 1);
   EXPECT_EQ(measurement.flags(0).name(), "overrun");
   EXPECT_EQ(measurement.elapsed_seconds(), 1.2);

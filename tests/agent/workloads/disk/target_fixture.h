@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/workloads/disk/descriptor_parts.h"
 #include "agent/workloads/workload.h"
 #include "gtest/gtest.h"
 #include "tests/support/fake_work_context.h"
