@@ -1,5 +1,5 @@
 // Protobuf JSON, the public JSON of all programs: field names as in the .proto files, absent means unknown, fields
-// without presence are always printed (false, 0, []).
+// without presence are always printed (false, 0, []), maps in the order of their keys.
 #pragma once
 
 #include <string>

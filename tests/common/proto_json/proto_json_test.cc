@@ -27,5 +27,22 @@ TEST(ProtoJsonTest, TellsAbsentFromZero) {
   EXPECT_EQ(json->find("\"low\""), std::string::npos) << *json;
 }
 
+// The same answer is the same text: what is stored can be compared.
+TEST(ProtoJsonTest, MapsAreInTheOrderOfTheirKeys) {
+  v1::Host one, other;
+  for (char c = 'a'; c <= 'z'; ++c) (*one.mutable_labels())[std::string(1, c)] = "x";
+  for (char c = 'z'; c >= 'a'; --c) (*other.mutable_labels())[std::string(1, c)] = "x";
+  const auto json = RenderProtoJson(one);
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ(*json, *RenderProtoJson(other));
+  size_t at = 0;
+  for (char c = 'a'; c <= 'z'; ++c) {
+    const size_t next = json->find(std::string("\"") + c + "\": \"x\"");
+    ASSERT_NE(next, std::string::npos) << *json;
+    EXPECT_GT(next, at);
+    at = next;
+  }
+}
+
 }  // namespace
 }  // namespace fleetmark
