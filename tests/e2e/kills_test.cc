@@ -224,6 +224,44 @@ TEST_F(Kills, C115ADatabaseServerComesBack) {
   EXPECT_GE(std::atoi(Ask("SELECT count(*) FROM fleetmark.record").c_str()), stored);
 }
 
+// Between the insert and the commit: nothing may have been acknowledged, since an acknowledged record is gone from the
+// agent. A deferred trigger makes that moment last; what it looks at does not survive a crash.
+TEST_F(Kills, ADatabaseServerThatDiesBeforeTheCommitHasAcknowledgedNothing) {
+  ASSERT_EQ(Ask("CREATE UNLOGGED TABLE public.hold AS SELECT 1; "
+                "CREATE FUNCTION public.hold_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+                "IF EXISTS (SELECT FROM public.hold) THEN PERFORM pg_sleep(600); END IF; RETURN NULL; END $$; "
+                "CREATE CONSTRAINT TRIGGER hold AFTER INSERT ON fleetmark.record DEFERRABLE INITIALLY DEFERRED "
+                "FOR EACH ROW EXECUTE FUNCTION public.hold_commit()"),
+            "(no rows)");
+  const size_t ended = host_->LogLines(" succeeded").size(), waited = host_->LogLines("records wait").size();
+  const int64_t id = fleet_->StartRun({"host.clock", "--hosts", "alpha", "--repeat", "10"});
+  const auto sleeping = [] { return Ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"); };
+  ASSERT_TRUE(WaitUntil([&] { return sleeping() == "1" && host_->LogLines(" succeeded").size() > ended; }));
+  const std::string count = absl::StrCat(
+      "SELECT count(*) FROM fleetmark.record WHERE task_id IN "
+      "(SELECT t.id FROM fleetmark.task t WHERE run_id = ",
+      id, ")");
+  EXPECT_EQ(Ask(count), "0");
+  const std::string pid_file = fleet_->collector().state() + "/postgres/postmaster.pid";
+  const pid_t postmaster = std::atoi(ReadWholeFile(pid_file).c_str());
+  ASSERT_GT(postmaster, 1);
+  kill(postmaster, SIGKILL);
+  host_->Kill();  // all that is left is what the agent kept and the database has committed
+  std::printf("killed postmaster: pid %d, in the commit of the first records of run %d\n", postmaster,
+              static_cast<int>(id));
+  ASSERT_TRUE(WaitUntil([&] { return Ask("SELECT count(*) FROM public.hold") == "0"; }));
+  EXPECT_EQ(Ask(count), "0");
+  host_->Start();
+  const v1::Run run = fleet_->WaitForRun(id);
+  EXPECT_EQ(run.state(), v1::RUN_STATE_SUCCEEDED);
+  ASSERT_EQ(run.tasks_size(), 1);
+  EXPECT_EQ(run.tasks(0).attempt(), 1U);
+  EXPECT_EQ(run.tasks(0).repetitions(), 10U);
+  EXPECT_GT(host_->LogLines("records wait").size(), waited);
+  ExpectWholeRecords(id);
+  Ask("DROP TRIGGER hold ON fleetmark.record; DROP FUNCTION public.hold_commit(); DROP TABLE public.hold");
+}
+
 // C-101, C-103: the collector is away for a whole task, and the agent is started anew meanwhile.
 TEST_F(Kills, C101ResultsMeasuredWithoutACollectorArriveLater) {
   const int64_t id = fleet_->StartRun({"host.clock", "--hosts", "alpha", "--repeat", "40"});
