@@ -158,13 +158,9 @@ void WatchHub::LookAt(RunId run_id, absl::Time now) {
     if (found == watched_.end()) return;
     Watched& watched = found->second;
     if (!run.ok()) {
+      // All wait until the database is back; who has not seen the run yet is told then, also if it has not changed.
+      if (run.status().code() == absl::StatusCode::kUnavailable) return;
       fresh = Live(watched.fresh);
-      // Those who have seen the run wait until the database is back.
-      if (run.status().code() == absl::StatusCode::kUnavailable) {
-        watched.watchers.insert(watched.watchers.end(), watched.fresh.begin(), watched.fresh.end());
-        watched.fresh.clear();
-        return;
-      }
       known = Live(watched.watchers);
       watched_.erase(found);
     } else {
