@@ -206,8 +206,7 @@ Fleet::Fleet(const FleetOptions& options) : options_(options) {
   AdoptOrphans();
   known_ = LiveDescendants();
   AllFleets().push_back(this);
-  const char* base = std::getenv("TMPDIR");
-  root_ = absl::StrCat(base != nullptr ? base : "/tmp", "/fleetmark \xc3\xa9.XXXXXX");
+  root_ = absl::StrCat(DirectoryOnDisk(), "/fleetmark \xc3\xa9.XXXXXX");
   if (mkdtemp(root_.data()) == nullptr || chmod(root_.c_str(), 0755) != 0) GiveUpFleet("mkdtemp " + root_);
   MakeDirectory(root_ + "/home", 0700);
   if (options_.machines) {

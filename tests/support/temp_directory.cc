@@ -1,6 +1,8 @@
 #include "tests/support/temp_directory.h"
 
+#include <linux/magic.h>
 #include <stdlib.h>
+#include <sys/vfs.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -20,6 +22,12 @@ TempDirectory::TempDirectory(const std::string& parent) {
 TempDirectory::~TempDirectory() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
+}
+
+std::string DirectoryOnDisk() {
+  if (const char* variable = std::getenv("TMPDIR"); variable != nullptr) return variable;
+  struct statfs facts = {};
+  return statfs("/tmp", &facts) == 0 && facts.f_type == TMPFS_MAGIC ? "/var/tmp" : "/tmp";
 }
 
 void WriteFile(const std::string& path, const std::string& bytes) {

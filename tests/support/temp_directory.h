@@ -20,6 +20,9 @@ class TempDirectory {
   std::string path_;
 };
 
+// $TMPDIR, or /tmp, or where that is in memory (disks cannot be measured there) /var/tmp.
+std::string DirectoryOnDisk();
+
 // Makes the directories on the way. Aborts on failure.
 void WriteFile(const std::string& path, const std::string& bytes);
 
