@@ -7,6 +7,7 @@
 #include "common/pki/tls_files.h"
 #include "common/rpc/credentials.h"
 #include "common/rpc/diagnose.h"
+#include "common/rpc/handover.h"
 #include "common/rpc/status.h"
 #include "common/sync/mutex.h"
 #include "fleetmark/v1/fleet.grpc.pb.h"
@@ -23,6 +24,8 @@ class WatchReactor : public grpc::ClientReadReactor<v1::WatchRunResponse> {
  public:
   WatchReactor(v1::FleetService::Stub& stub, const v1::WatchRunRequest& request) {
     stub.async()->WatchRun(&context_, &request, this);
+    GivenToGrpc(this);
+    GivenToGrpc(&incoming_);
     StartRead(&incoming_);
     StartCall();
   }
@@ -53,6 +56,8 @@ class WatchReactor : public grpc::ClientReadReactor<v1::WatchRunResponse> {
 
  private:
   void OnReadDone(bool ok) override {
+    const Reaction reaction(this);
+    TakenFromGrpc(&incoming_);
     if (!ok) return;
     {
       MutexLock lock(mutex_);
@@ -62,10 +67,12 @@ class WatchReactor : public grpc::ClientReadReactor<v1::WatchRunResponse> {
       changed_.NotifyAll();
     }
     incoming_.Clear();
+    GivenToGrpc(&incoming_);
     StartRead(&incoming_);
   }
 
   void OnDone(const grpc::Status& status) override {
+    LastReaction(this);
     MutexLock lock(mutex_);
     status_ = status;
     done_ = true;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "collector/service/agent/agent_stream.h"
 #include "collector/service/peer/peer_identity.h"
+#include "common/rpc/handover.h"
 #include "common/rpc/status.h"
 #include "fleetmark/v1/agent.grpc.pb.h"
 
@@ -15,8 +16,14 @@ namespace {
 // A stream that is refused before it has a session.
 class RefusedStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::CollectorMessage> {
  public:
-  explicit RefusedStream(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
-  void OnDone() override { delete this; }
+  explicit RefusedStream(const absl::Status& status) {
+    GivenToGrpc(this);
+    Finish(ToGrpcStatus(status));
+  }
+  void OnDone() override {
+    LastReaction(this);
+    delete this;
+  }
 };
 
 absl::Status MustBeHost(const Peer& peer) {

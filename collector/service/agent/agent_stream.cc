@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "common/rpc/handover.h"
 #include "common/rpc/status.h"
 #include "common/time/clock.h"
 
@@ -14,14 +15,18 @@ AgentStream::AgentStream(grpc::CallbackServerContext* context, const SessionCont
     : context_(context), sessions_(sessions), host_(peer.identity.id) {
   session_ = std::make_shared<AgentSession>(session_context, std::move(peer), this, SystemClock().MonotonicNs());
   const absl::Status status = sessions_.Add(host_, session_);
+  GivenToGrpc(this);
   if (!status.ok()) {
     session_->End({}, status);
     return;
   }
+  GivenToGrpc(&incoming_);
   StartRead(&incoming_);
 }
 
 void AgentStream::OnReadDone(bool ok) {
+  const Reaction reaction(this);
+  TakenFromGrpc(&incoming_);
   if (!ok) {
     session_->OnReadsEnded();
     return;
@@ -31,6 +36,7 @@ void AgentStream::OnReadDone(bool ok) {
   MutexLock lock(mutex_);
   if (finished_) return;
   if (session_->MayRead()) {
+    GivenToGrpc(&incoming_);
     StartRead(&incoming_);
   } else {
     paused_ = true;
@@ -41,6 +47,7 @@ void AgentStream::Resume() {
   MutexLock lock(mutex_);
   if (!paused_ || finished_ || !session_->MayRead()) return;
   paused_ = false;
+  GivenToGrpc(&incoming_);
   StartRead(&incoming_);
 }
 
@@ -57,10 +64,13 @@ void AgentStream::WriteNext() {
   writing_ = true;
   outgoing_ = std::move(queue_.front());
   queue_.pop_front();
+  GivenToGrpc(&outgoing_);
   StartWrite(&outgoing_);
 }
 
 void AgentStream::OnWriteDone(bool ok) {
+  const Reaction reaction(this);
+  TakenFromGrpc(&outgoing_);
   MutexLock lock(mutex_);
   writing_ = false;
   if (!ok) queue_.clear();
@@ -89,6 +99,7 @@ void AgentStream::FinishNow() {
 void AgentStream::Cancel() { context_->TryCancel(); }
 
 void AgentStream::OnCancel() {
+  const Reaction reaction(this);
   // Reads and writes fail now; Finish is owed all the same.
   session_->OnReadsEnded();
   MutexLock lock(mutex_);
@@ -98,6 +109,7 @@ void AgentStream::OnCancel() {
 }
 
 void AgentStream::OnDone() {
+  LastReaction(this);
   session_->Detach();
   sessions_.Remove(host_, session_.get());
   delete this;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/rpc/handover.h"
 #include "common/rpc/status.h"
 #include "common/sync/mutex.h"
 
@@ -39,6 +40,7 @@ class Watch final : public RunWatcher {
   }
 
   void OnWriteDone(bool ok) {
+    TakenFromGrpc(&frame_);
     MutexLock lock(mutex_);
     writing_ = false;
     if (!ok) Drop(absl::CancelledError("the watcher has gone"));
@@ -79,6 +81,7 @@ class Watch final : public RunWatcher {
       return;
     }
     writing_ = true;
+    GivenToGrpc(&frame_);
     reactor_->StartWrite(&frame_);
   }
 
@@ -96,12 +99,20 @@ class WatchStream final : public Reactor {
  public:
   explicit WatchStream(const std::function<void(const std::shared_ptr<RunWatcher>&)>& subscribe)
       : watch_(std::make_shared<Watch>(this)) {
+    GivenToGrpc(this);
     subscribe(watch_);
   }
 
-  void OnWriteDone(bool ok) override { watch_->OnWriteDone(ok); }
-  void OnCancel() override { watch_->OnCancel(); }
+  void OnWriteDone(bool ok) override {
+    const Reaction reaction(this);
+    watch_->OnWriteDone(ok);
+  }
+  void OnCancel() override {
+    const Reaction reaction(this);
+    watch_->OnCancel();
+  }
   void OnDone() override {
+    LastReaction(this);
     watch_->Detach();
     delete this;
   }
@@ -112,8 +123,14 @@ class WatchStream final : public Reactor {
 
 class FailedWatchStream final : public Reactor {
  public:
-  explicit FailedWatchStream(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
-  void OnDone() override { delete this; }
+  explicit FailedWatchStream(const absl::Status& status) {
+    GivenToGrpc(this);
+    Finish(ToGrpcStatus(status));
+  }
+  void OnDone() override {
+    LastReaction(this);
+    delete this;
+  }
 };
 
 }  // namespace
