@@ -48,7 +48,7 @@ class HostStore {
   virtual absl::Status ReleaseClaim(const HostId& host, const Claimant& claimant) = 0;
 
   // What the Hello said: reported name, capabilities, inventory (a new snapshot row only if it differs), status,
-  // clock offset of the session.
+  // clock offset of the session (not finite: unknown).
   virtual absl::Status RecordHello(const HostId& host, const v1::Hello& hello, double clock_offset_seconds) = 0;
   virtual absl::Status RecordInventory(const HostId& host, const v1::Inventory& inventory) = 0;
   virtual absl::Status RecordAgentStatus(const HostId& host, const v1::AgentStatus& status) = 0;

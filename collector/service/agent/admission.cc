@@ -1,6 +1,7 @@
 #include "collector/service/agent/admission.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -76,8 +77,10 @@ Admission Admit(const SessionContext& context, const Peer& peer, const v1::Hello
   }
   if (!name.ok()) return RefuseForNow("take this host over", name.status());
 
-  const double offset = hello.unix_seconds() - absl::ToDoubleSeconds(now - absl::UnixEpoch());
-  absl::Status recorded = context.hosts.RecordHello(hello.host_id(), hello, hello.unix_seconds() > 0 ? offset : 0);
+  // A clock that was not told is unknown, not right.
+  const double offset = hello.unix_seconds() > 0 ? hello.unix_seconds() - absl::ToDoubleSeconds(now - absl::UnixEpoch())
+                                                 : std::numeric_limits<double>::quiet_NaN();
+  absl::Status recorded = context.hosts.RecordHello(hello.host_id(), hello, offset);
   if (recorded.ok()) {
     auto reconciliation =
         context.runs.Reconcile(hello.host_id(), {hello.unfinished().begin(), hello.unfinished().end()});

@@ -38,6 +38,7 @@ AgentSession::AgentSession(const SessionContext& context, Peer peer, Port* port,
 
 void AgentSession::OnMessage(v1::AgentMessage message) {
   HostId host;
+  bool is_admitted = false;
   {
     MutexLock lock(mutex_);
     heard_ns_ = SystemClock().MonotonicNs();
@@ -54,12 +55,14 @@ void AgentSession::OnMessage(v1::AgentMessage message) {
       return;
     }
     host = host_;
+    is_admitted = state_ == State::kLive;
   }
   switch (message.kind_case()) {
     case v1::AgentMessage::kHeartbeat:
       return;
     case v1::AgentMessage::kProgress:
-      context_.events.ProgressArrived(host, message.progress());
+      // Not of one that may yet be refused; the next comes in a second.
+      if (is_admitted) context_.events.ProgressArrived(host, message.progress());
       return;
     case v1::AgentMessage::kRecords:
       TakeRecords(std::move(*message.mutable_records()));
