@@ -204,8 +204,9 @@ class Comparer {
     }
   }
 
-  // The best of at least two values without flags, and those within the noise band of it; none if that is all of them.
-  static void MarkBest(const std::vector<MetricSummary>& summaries, v1::ComparisonRow& row) {
+  // The best of at least two values without flags, and those that are as good; none if that is all of them, nor where
+  // the repetitions do not tell whether another one is worse.
+  void MarkBest(const std::vector<MetricSummary>& summaries, v1::ComparisonRow& row) {
     const Direction direction = DirectionFromProto(row.direction());
     if (direction == Direction::kNone) return;
     std::vector<std::optional<double>> medians;
@@ -217,12 +218,17 @@ class Comparer {
     if (known < 2) return;
     const absl::StatusOr<std::vector<size_t>> order = Rank(medians, direction);
     if (!order.ok()) return;
-    const double best = *medians[order->front()];
+    ++judged_;
+    const size_t best = order->front();
     std::vector<size_t> marked;
     for (size_t i = 0; i < medians.size(); ++i) {
-      if (medians[i].has_value() && Judge(best, *medians[i], direction, kDefaultNoiseBand) == Verdict::kSame) {
-        marked.push_back(i);
+      if (!medians[i].has_value()) continue;
+      const Verdict verdict = Compare(summaries[best].values, summaries[i].values, direction).verdict;
+      if (verdict == Verdict::kCannotTell) {
+        ++undecided_;
+        return;
       }
+      if (verdict == Verdict::kSame) marked.push_back(i);
     }
     if (marked.size() == known) return;
     for (const size_t i : marked) row.mutable_cells(static_cast<int>(i))->set_best(true);
@@ -242,6 +248,10 @@ class Comparer {
     const auto add = [&](const std::vector<std::string>& lines) {
       for (const std::string& line : lines) response_.add_notes(line);
     };
+    if (undecided_ > 0) {
+      response_.add_notes(absl::StrCat("no best marked where the intervals overlap or n < ", kFewestForVerdict, " (",
+                                       undecided_, " of ", judged_, judged_ == 1 ? " row)" : " rows)"));
+    }
     add(DescribeTasks(results_.notes, columns_.by_run()));
     for (const auto& [workload, versions] : versions_) {
       if (versions.size() < 2) continue;
@@ -272,6 +282,8 @@ class Comparer {
   std::map<std::string, std::set<uint32_t>> versions_;
   std::map<size_t, std::set<RunId>> runs_of_column_;
   std::vector<CellFlag> flags_;
+  size_t judged_ = 0;     // rows with two or more values that a best one could be marked among
+  size_t undecided_ = 0;  // of them, those where the repetitions do not tell
   std::map<size_t, uint32_t> excluded_;
   std::map<size_t, std::set<std::string>> excluded_flags_;
   v1::CompareResponse response_;

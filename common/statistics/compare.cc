@@ -128,9 +128,9 @@ Comparison Compare(std::span<const double> baseline, std::span<const double> val
     // Also for single runs: a result compared with itself is equal.
     comparison.verdict = Verdict::kSame;
     comparison.reason = "equal";
-  } else if (baseline.size() < 2 || value.size() < 2) {
+  } else if (const size_t fewest = std::min(baseline.size(), value.size()); fewest < kFewestForVerdict) {
     comparison.verdict = Verdict::kCannotTell;
-    comparison.reason = "single run";
+    comparison.reason = fewest == 1 ? "single run" : absl::StrCat("fewer than ", kFewestForVerdict, " repetitions");
   } else {
     const auto [interval_from, interval_to] = IntervalsOf(baseline, value);
     comparison.verdict = Judge(*from, *to, direction, noise_band);

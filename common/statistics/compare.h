@@ -38,7 +38,7 @@ enum class Verdict {
   kBetter,      // the value is better than the baseline
   kWorse,       //
   kSame,        // within the noise band
-  kCannotTell,  // intervals overlap beyond the band, or a side has a single repetition
+  kCannotTell,  // intervals overlap beyond the band, or a side has fewer than kFewestForVerdict repetitions
 };
 // "better", "worse", "same", "cannot tell", "".
 std::string_view VerdictText(Verdict verdict);
@@ -50,6 +50,9 @@ Verdict Mirror(Verdict verdict);
 Verdict Judge(double baseline, double value, Direction direction, double noise_band);
 
 inline constexpr double kDefaultNoiseBand = 0.03;
+
+// Two values against two lie apart by chance in a third of all cases, three against three in a tenth.
+inline constexpr size_t kFewestForVerdict = 3;
 
 struct Comparison {
   Verdict verdict = Verdict::kNone;

@@ -291,6 +291,40 @@ TEST_F(CompareResultsTest, NobodyIsBestWithinTheNoise) {
   EXPECT_FALSE(response.rows(0).cells(1).best());
 }
 
+// C-034, C-048
+TEST_F(CompareResultsTest, NobodyIsBestWhereTheRepetitionsDoNotTell) {
+  for (const auto& [mac, thinkpad] : std::vector<std::pair<std::vector<double>, std::vector<double>>>{
+           {{100}, {200}},                               // one each
+           {{100, 101}, {200, 201}},                     // two each
+           {{100, 101, 99}, {200}},                      // one of them
+           {{400, 500, 600}, {450, 560, 650}},           // medians apart, ranges overlap
+           {{1, 2, 3, 4, 5, 6}, {3, 4, 5, 6, 7, 8}}}) {  // and so do the intervals
+    results_ = {};
+    Add({}, mac);
+    Add({.host = "thinkpad"}, thinkpad);
+    const v1::CompareResponse response = Compare();
+    EXPECT_FALSE(response.rows(0).cells(0).best() || response.rows(0).cells(1).best()) << mac.size();
+    EXPECT_THAT(Notes(response), Contains("no best marked where the intervals overlap or n < 3 (1 of 1 row)"));
+    EXPECT_TRUE(response.rows(0).cells(1).has_ratio_to_first()) << "a ratio is no verdict";
+  }
+}
+
+TEST_F(CompareResultsTest, TheBestIsTheBestOfAllOrNone) {
+  names_ = {"mac", "thinkpad", "macbook"};
+  Add({}, {100, 101, 99});
+  Add({.host = "thinkpad"}, {200, 201, 199});
+  Add({.host = "macbook"}, {150, 190, 230});  // overlaps the best, not the other
+  const v1::CompareResponse response = Compare();
+  for (const v1::ComparisonCell& cell : response.rows(0).cells()) EXPECT_FALSE(cell.best());
+  EXPECT_THAT(Notes(response), Contains(HasSubstr("no best marked")));
+}
+
+TEST_F(CompareResultsTest, WhereABestOneIsMarkedNothingIsSaidAboutMarks) {
+  Add({}, {100, 101, 99});
+  Add({.host = "thinkpad"}, {200, 201, 199});
+  EXPECT_THAT(Notes(Compare()), Not(Contains(HasSubstr("best"))));
+}
+
 TEST_F(CompareResultsTest, TwoDisksOfAHostAreTwoColumnsWithTheHostsMemoryInBoth) {
   names_ = {"mac"};
   Add({}, {100, 100, 100});

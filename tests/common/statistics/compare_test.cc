@@ -93,12 +93,18 @@ TEST(CompareTest, OneRunHasNoVerdict) {  // C-034
   EXPECT_EQ(comparison.ratio.ratio, 2.005);
 }
 
+TEST(CompareTest, TwoRepetitionsAreTooFewForAVerdict) {  // C-048
+  const Comparison comparison = Compare(Values{100, 101}, Values{200, 201, 202}, kHigher);
+  EXPECT_EQ(comparison.verdict, Verdict::kCannotTell);
+  EXPECT_EQ(comparison.reason, "fewer than 3 repetitions");
+}
+
 TEST(CompareTest, ReportsTheDifferenceWithoutSpread) {  // C-034
   const Comparison near = Compare(Values{10, 10, 10}, Values{10.1, 10.1, 10.1}, kHigher);
   EXPECT_EQ(near.verdict, Verdict::kSame);
   EXPECT_EQ(near.reason, "no spread measured");
   EXPECT_NEAR(*near.difference, 0.1, 1e-9);
-  EXPECT_EQ(Compare(Values{10, 10}, Values{20, 20}, kHigher).verdict, Verdict::kBetter);
+  EXPECT_EQ(Compare(Values{10, 10, 10}, Values{20, 20, 20}, kHigher).verdict, Verdict::kBetter);
 }
 
 TEST(CompareTest, ARunComparedWithItselfIsEqual) {
