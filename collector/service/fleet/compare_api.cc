@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "collector/analysis/asked.h"
 #include "collector/analysis/comparison.h"
 #include "collector/scheduler/run_builder.h"
 #include "collector/service/fleet/fleet_api.h"
@@ -77,9 +78,7 @@ absl::StatusOr<v1::CompareResponse> FleetApi::Compare(const Caller&, const v1::C
   absl::StatusOr<std::vector<v1::WorkloadDescriptor>> workloads = FleetWorkloads();
   if (!workloads.ok()) return workloads.status();
   if (const absl::Status known = CheckWorkloads(request, *workloads, *results); !known.ok()) return known;
-  if (results->rows.empty() && results->notes.empty()) {
-    return absl::NotFoundError(absl::StrCat(kNothingMatched, "no results yet; `fleetmark run quick` makes some"));
-  }
+  if (const absl::Status asked = CheckAsked(*results, options); !asked.ok()) return asked;
   options.workloads = *std::move(workloads);
   return CompareResults(*results, options);
 }
