@@ -148,9 +148,8 @@ TEST_F(SweepScratchTest, AnOrphanedWorkerCleansUpAndEnds) {
     posix_spawn_file_actions_adddup2(&actions, give_events, kWorkerEventFd);
     char name[] = "worker";
     char* arguments[] = {name, nullptr};
-    char* environment[] = {nullptr};
     pid_t pid = 0;
-    ASSERT_EQ(posix_spawn(&pid, FLEETMARK_TEST_WORKER, &actions, nullptr, arguments, environment), 0);
+    ASSERT_EQ(posix_spawn(&pid, FLEETMARK_TEST_WORKER, &actions, nullptr, arguments, environ), 0);
     posix_spawn_file_actions_destroy(&actions);
     for (const int fd : {control[0], events[1], give_control, give_events}) ::close(fd);
 
