@@ -5,8 +5,8 @@
 #include "absl/strings/str_format.h"
 #include "cli/commands/tables.h"
 #include "cli/live/run_view.h"
-#include "common/views/comparison_tables.h"
 #include "common/time/clock.h"
+#include "common/views/comparison_tables.h"
 
 namespace fleetmark::cli {
 namespace {
@@ -21,6 +21,7 @@ class Display {
 
   void Show(RunView& view) {
     if (!view.has_run()) return;
+    for (const std::string& line : view.NewWithoutResult()) Say("fleetmark: " + line);
     if (context_.err().can_redraw) {
       Redraw(view.Lines(context_.err().width, context_.err().utf8, context_.units()));
       return;

@@ -1,6 +1,7 @@
 #include "cli/live/run_view.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "common/parameters/parameters.h"
@@ -17,8 +18,6 @@ bool IsFinal(v1::TaskState state) {
 
 std::string PhaseWord(v1::Phase phase) {
   switch (phase) {
-    case v1::PHASE_WAITING:
-      return "waiting for a quiet machine";
     case v1::PHASE_PREPARING:
       return "preparing";
     case v1::PHASE_WARMING_UP:
@@ -32,8 +31,37 @@ std::string PhaseWord(v1::Phase phase) {
   }
 }
 
+// The agent's step says what is waited for: "for a quiet machine: 2 CPUs are busy", "another agent measures ...".
+// What it says after the colon changes all the time and stays a step.
+void TakeWaiting(const std::string& step, std::string& state, std::string& rest) {
+  if (step.empty()) {
+    state += "waiting";
+  } else if (step.starts_with("for ")) {
+    const size_t colon = std::min(step.find(": "), step.size());
+    state += "waiting " + step.substr(0, colon);
+    rest = step.substr(colon);
+  } else {
+    state += "waiting: " + step;
+  }
+}
+
 std::string TaskName(const v1::Task& task) {
-  return task.target().empty() ? task.workload() : task.workload() + " on " + task.target();
+  return EscapeForTerminal(task.target().empty() ? task.workload() : task.workload() + " on " + task.target());
+}
+
+std::string OutcomeWord(v1::TaskState state) {
+  switch (state) {
+    case v1::TASK_STATE_SKIPPED:
+      return "skipped";
+    case v1::TASK_STATE_FAILED:
+      return "failed";
+    case v1::TASK_STATE_LOST:
+      return "lost";
+    case v1::TASK_STATE_CANCELLED:
+      return "cancelled";
+    default:
+      return "without result";
+  }
 }
 
 }  // namespace
@@ -61,8 +89,6 @@ std::vector<RunView::HostState> RunView::Hosts() const {
   struct Count {
     unsigned total = 0, final = 0, bad = 0;
     double fraction = 0;
-    std::string bad_reason;
-    bool active = false;
   };
   std::vector<Count> counts;
   for (const v1::Task& task : run_.tasks()) {
@@ -77,20 +103,18 @@ std::vector<RunView::HostState> RunView::Hosts() const {
     if (IsFinal(task.state())) {
       ++count.final;
       count.fraction += 1;
-      if (task.state() != v1::TASK_STATE_SUCCEEDED) {
-        ++count.bad;
-        if (count.bad_reason.empty()) count.bad_reason = TaskName(task) + ": " + task.reason();
-      }
+      if (task.state() != v1::TASK_STATE_SUCCEEDED) ++count.bad;
       continue;
     }
     if (task.state() == v1::TASK_STATE_QUEUED) {
       if (host.state.empty()) {
         host.state = task.host_connected() ? "queued" : "unreachable, waiting for its agent";
-        if (!task.reason().empty()) host.state += ": " + EscapeForTerminal(task.reason());
+        // What the collector says of a host that is away is said already.
+        const bool said = !task.host_connected() && task.reason().find("not connected") != std::string::npos;
+        if (!said && !task.reason().empty()) host.state += ": " + EscapeForTerminal(task.reason());
       }
       continue;
     }
-    count.active = true;
     const auto found = progress_.find(task.id());
     host.state = TaskName(task) + ", ";
     if (!task.host_connected()) {
@@ -99,8 +123,12 @@ std::vector<RunView::HostState> RunView::Hosts() const {
       host.state += task.state() == v1::TASK_STATE_ASSIGNED ? "starting" : "running";
     } else {
       const v1::Progress& progress = found->second;
-      host.state += PhaseWord(progress.phase());
       host.step = EscapeForTerminal(progress.step());
+      if (progress.phase() == v1::PHASE_WAITING) {
+        TakeWaiting(std::exchange(host.step, ""), host.state, host.step);
+      } else {
+        host.state += PhaseWord(progress.phase());
+      }
       if (progress.has_fraction()) count.fraction += std::clamp(progress.fraction(), 0.0, 1.0);
       if (progress.has_rate()) host.rate = progress.rate();
       host.rate_unit = progress.rate_unit();
@@ -113,8 +141,7 @@ std::vector<RunView::HostState> RunView::Hosts() const {
     host.fraction = count.fraction / count.total;
     host.done = count.final == count.total;
     if (host.done) {
-      host.state = count.bad == 0 ? "done" : absl::StrFormat("%d of %d without result: ", count.bad, count.total);
-      if (count.bad != 0) host.state += EscapeForTerminal(count.bad_reason);
+      host.state = count.bad == 0 ? "done" : absl::StrFormat("%d of %d without result", count.bad, count.total);
     }
   }
   return hosts;
@@ -133,7 +160,7 @@ std::vector<std::string> RunView::Lines(int width, bool utf8, UnitFamily units) 
     if (host.rate) line += " " + FormatQuantity(host.rate, UnitFromProto(host.rate_unit), units);
     if (!host.done && host.seconds_left) line += "  " + FormatTimeSpan(absl::Seconds(*host.seconds_left)) + " left";
     line += "  " + host.state;
-    if (!host.step.empty()) line += " " + host.step;
+    if (!host.step.empty()) line += (host.step[0] == ':' ? "" : " ") + host.step;
     lines.push_back(width > 4 ? TruncateToWidth(line, width) : line);
   }
   return lines;
@@ -147,6 +174,20 @@ std::vector<std::string> RunView::Changes(UnitFamily units) {
     last = host.state;
     std::string line = host.name + ": " + absl::StrFormat("%d%%, ", static_cast<int>(100 * host.fraction)) + host.state;
     if (host.rate) line += ", " + FormatQuantity(host.rate, UnitFromProto(host.rate_unit), units);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<std::string> RunView::NewWithoutResult() {
+  std::vector<std::string> lines;
+  for (const v1::Task& task : run_.tasks()) {
+    if (!IsFinal(task.state()) || task.state() == v1::TASK_STATE_SUCCEEDED) continue;
+    if (!without_result_.insert(task.id()).second) continue;
+    const std::string word = OutcomeWord(task.state());
+    std::string line = EscapeForTerminal(task.host()) + ": " + TaskName(task) + " " + word;
+    // Whoever cancels knows why.
+    if (!task.reason().empty() && task.reason() != word) line += ": " + EscapeForTerminal(task.reason());
     lines.push_back(std::move(line));
   }
   return lines;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,9 @@ class RunView {
   // For logs: what has changed since the last call, a line per host that entered another task or state.
   std::vector<std::string> Changes(UnitFamily units);
 
+  // The tasks that ended without a result since the last call: a line each, with host, workload, target and reason.
+  std::vector<std::string> NewWithoutResult();
+
  private:
   struct HostState {
     std::string name;
@@ -43,6 +48,7 @@ class RunView {
   v1::Run run_;
   std::map<int64_t, v1::Progress> progress_;       // newest, by task
   std::map<std::string, std::string> last_state_;  // by host, for Changes()
+  std::set<int64_t> without_result_;               // tasks said by NewWithoutResult()
 };
 
 }  // namespace fleetmark::cli

@@ -8,6 +8,8 @@
 namespace fleetmark::cli {
 namespace {
 
+using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -78,8 +80,10 @@ TEST(RunViewTest, ProgressOfAFinishedTaskIsForgotten) {
 
 TEST(RunViewTest, AnUnreachableHostIsSaidToBe) {
   RunView view;
-  view.Take(RunOf({v1::TASK_STATE_QUEUED}, false));
-  EXPECT_THAT(view.Lines(200, true, UnitFamily::kDecimal)[0], HasSubstr("unreachable"));
+  v1::WatchRunResponse frame = RunOf({v1::TASK_STATE_QUEUED}, false);
+  frame.mutable_run()->mutable_tasks(0)->set_reason("waits for its host, which is not connected");
+  view.Take(frame);
+  EXPECT_THAT(view.Lines(200, true, UnitFamily::kDecimal)[0], EndsWith("  unreachable, waiting for its agent"));
 }
 
 TEST(RunViewTest, ChangesAreReportedOnce) {
@@ -89,6 +93,37 @@ TEST(RunViewTest, ChangesAreReportedOnce) {
   EXPECT_THAT(view.Changes(UnitFamily::kDecimal), IsEmpty());
   view.Take(RunOf({v1::TASK_STATE_FAILED}));
   EXPECT_THAT(view.Changes(UnitFamily::kDecimal), SizeIs(1));
+}
+
+// C-151: a reason stands in a line of its own, whole, once.
+TEST(RunViewTest, ATaskWithoutResultIsSaidOnceWithItsReason) {
+  RunView view;
+  v1::WatchRunResponse frame = RunOf({v1::TASK_STATE_SKIPPED, v1::TASK_STATE_SUCCEEDED, v1::TASK_STATE_CANCELLED});
+  frame.mutable_run()->mutable_tasks(0)->set_reason("target ssd: /mnt/ssd does not exist");
+  frame.mutable_run()->mutable_tasks(2)->set_reason("cancelled");
+  view.Take(frame);
+  EXPECT_THAT(view.NewWithoutResult(),
+              ElementsAre("mac-pro: disk.profile on ssd skipped: target ssd: /mnt/ssd does not exist",
+                          "mac-pro: disk.profile on ssd cancelled"));
+  EXPECT_THAT(view.NewWithoutResult(), IsEmpty());
+  EXPECT_THAT(view.Lines(200, true, UnitFamily::kDecimal)[0], HasSubstr("2 of 3 without result"));
+}
+
+TEST(RunViewTest, WhatIsWaitedForIsSaidOnce) {
+  const auto shown = [](const std::string& step) {
+    RunView view;
+    view.Take(RunOf({v1::TASK_STATE_RUNNING}));
+    v1::WatchRunResponse progress = ProgressOf(1, 0);
+    progress.mutable_progress()->set_phase(v1::PHASE_WAITING);
+    progress.mutable_progress()->set_step(step);
+    view.Take(progress);
+    return view.Lines(200, true, UnitFamily::kDecimal)[0];
+  };
+  EXPECT_THAT(shown("for a quiet machine: 2 CPUs are busy"),
+              EndsWith(", waiting for a quiet machine: 2 CPUs are busy"));
+  EXPECT_THAT(shown("another agent measures on this machine"),
+              EndsWith(", waiting: another agent measures on this machine"));
+  EXPECT_THAT(shown(""), EndsWith(", waiting"));
 }
 
 TEST(RunViewTest, FinalOnlyWhenTheRunIs) {
