@@ -16,41 +16,35 @@ std::string ColumnName(const v1::ComparisonColumn& column, bool by_run) {
 Columns::Columns(const ResultSet& results, const ComparisonOptions& options)
     : options_(options), by_run_(options.runs.size() > 1) {
   std::map<Key, v1::ComparisonColumn> found;
+  const auto add = [&](RunId run, const HostId& host, const std::string& host_name, const std::string& target,
+                       const std::string& disk) -> v1::ComparisonColumn& {
+    v1::ComparisonColumn& column = found[KeyOf(run, host, host_name, target, disk)];
+    column.set_host_id(host);
+    column.set_host(host_name);
+    column.set_target(target);
+    return column;
+  };
   for (const ResultRow& row : results.rows) {
-    if (row.target.empty() || !Wanted(row.host_name, row.target)) continue;
-    v1::ComparisonColumn& column = found[KeyOf(row.run, row.host, row.host_name, row.target, row.disk)];
-    column.set_host_id(row.host);
-    column.set_host(row.host_name);
-    column.set_target(row.target);
+    if (!row.target.empty() && !Wanted(row.host_name, row.target)) continue;
+    v1::ComparisonColumn& column = add(row.run, row.host, row.host_name, row.target, row.disk);
     column.set_disk(row.disk_label);
     column.set_path(row.target_path);
     column.set_stack(row.stack);
   }
-  const auto has_column = [&](const HostId& host, RunId run, const std::string* target) {
+  const auto has_column = [&](const HostId& host, RunId run, bool without_target) {
     return std::any_of(found.begin(), found.end(), [&](const auto& entry) {
       return entry.first.host == host && (!by_run_ || entry.first.run == run) &&
-             (target == nullptr || entry.first.target == *target);
+             (!without_target || entry.first.target.empty());
     });
   };
-  const auto add = [&](RunId run, const HostId& host, const std::string& host_name, const std::string& target) {
-    v1::ComparisonColumn& column = found[KeyOf(run, host, host_name, target, "")];
-    column.set_host_id(host);
-    column.set_host(host_name);
-    column.set_target(target);
-  };
-  // A target whose tasks all were skipped or failed has a column too, and so has a host without any.
+  // A target without any result is a note, not a column: what once was skipped would stay one for good. Its host has
+  // one all the same, and so has a host whose tasks without target yielded nothing.
   for (const TaskNote& note : results.notes) {
-    if (note.target.empty() || !Wanted(note.host_name, note.target)) continue;
-    if (!has_column(note.host, note.run, &note.target)) add(note.run, note.host, note.host_name, note.target);
-  }
-  for (const ResultRow& row : results.rows) {
-    if (row.target.empty() && !has_column(row.host, row.run, nullptr)) add(row.run, row.host, row.host_name, "");
-  }
-  for (const TaskNote& note : results.notes) {
-    if (note.target.empty() && !has_column(note.host, note.run, nullptr)) add(note.run, note.host, note.host_name, "");
+    if (!note.target.empty() && !Wanted(note.host_name, note.target)) continue;
+    if (!has_column(note.host, note.run, note.target.empty())) add(note.run, note.host, note.host_name, "", "");
   }
   for (const AskedHost& host : options.hosts) {
-    if (!has_column(host.id, 0, nullptr)) add(0, host.id, host.name, "");
+    if (!has_column(host.id, 0, false)) add(0, host.id, host.name, "", "");
   }
   for (auto& [key, column] : found) {
     index_[key] = columns_.size();
@@ -83,30 +77,27 @@ Columns::Key Columns::KeyOf(RunId run, const HostId& host, const std::string& ho
   }
   key.host_name = host_name;
   key.host = host;
+  key.without_target = target.empty();
   key.target = target;
   key.disk = disk;
   return key;
 }
 
-std::vector<size_t> Columns::OfHost(const HostId& host, RunId run) const {
-  std::vector<size_t> columns;
-  for (const auto& [key, index] : index_) {
-    if (key.host == host && (!by_run_ || key.run == run)) columns.push_back(index);
-  }
-  return columns;
-}
-
-std::vector<size_t> Columns::Of(const ResultRow& row) const {
-  if (row.target.empty()) return OfHost(row.host, row.run);
+std::optional<size_t> Columns::Of(const ResultRow& row) const {
   const auto found = index_.find(KeyOf(row.run, row.host, row.host_name, row.target, row.disk));
-  return found == index_.end() ? std::vector<size_t>() : std::vector<size_t>{found->second};
+  return found == index_.end() ? std::nullopt : std::optional<size_t>(found->second);
 }
 
-std::vector<size_t> Columns::Of(const TaskNote& note) const {
-  std::vector<size_t> columns = OfHost(note.host, note.run);
-  if (note.target.empty()) return columns;
-  std::erase_if(columns, [&](size_t index) { return columns_[index].target() != note.target; });
-  return columns;
+bool Columns::Concerns(const TaskNote& note, size_t column) const {
+  const auto is_its_host = [&](const auto& entry) {
+    return entry.first.host == note.host && (!by_run_ || entry.first.run == note.run);
+  };
+  const auto place = std::find_if(index_.begin(), index_.end(), [&](const auto& e) { return e.second == column; });
+  if (place == index_.end() || !is_its_host(*place)) return false;
+  if (place->first.target == note.target) return true;
+  const bool has_targets = std::any_of(index_.begin(), index_.end(),
+                                       [&](const auto& e) { return is_its_host(e) && !e.first.target.empty(); });
+  return place->first.target.empty() && !has_targets && Wanted(note.host_name, note.target);
 }
 
 }  // namespace fleetmark::collector

@@ -22,16 +22,18 @@ class Columns {
   std::vector<v1::ComparisonColumn>& all() { return columns_; }
   bool by_run() const { return by_run_; }
 
-  // A result without a target (memory, CPU) stands in every column of its host.
-  std::vector<size_t> Of(const ResultRow& row) const;
-  std::vector<size_t> Of(const TaskNote& note) const;
+  // Results without a target (memory, CPU) stand in a column of their host that has none. Absent: not wanted.
+  std::optional<size_t> Of(const ResultRow& row) const;
+  // Whether the note says why this column has no value: of its target, or of its host where that has no targets here.
+  bool Concerns(const TaskNote& note, size_t column) const;
 
  private:
   struct Key {
     size_t order = 0;  // of the host or run, as asked
     std::string host_name;
     HostId host;
-    RunId run = 0;  // 0 unless columns are split by run
+    RunId run = 0;                // 0 unless columns are split by run
+    bool without_target = false;  // such a column comes after those of its host's targets
     std::string target;
     std::string disk;
     auto operator<=>(const Key&) const = default;
@@ -39,7 +41,6 @@ class Columns {
   bool Wanted(const std::string& host_name, const std::string& target) const;
   Key KeyOf(RunId run, const HostId& host, const std::string& host_name, const std::string& target,
             const std::string& disk) const;
-  std::vector<size_t> OfHost(const HostId& host, RunId run) const;
 
   const ComparisonOptions& options_;
   const bool by_run_;

@@ -11,12 +11,15 @@
 #include "absl/strings/str_join.h"
 #include "collector/analysis/columns.h"
 #include "collector/analysis/notes.h"
+#include "collector/analysis/row_order.h"
 #include "common/parameters/parameters.h"
 #include "common/statistics/compare.h"
 #include "common/summary/summary.h"
 
 namespace fleetmark::collector {
 namespace {
+
+constexpr char kNoResult[] = "no result";
 
 // What was measured into one cell, before it is summarised.
 struct Cell {
@@ -25,6 +28,7 @@ struct Cell {
 };
 
 struct Row {
+  size_t section = 0;
   std::string workload;
   uint32_t version = 0;
   std::string metric;
@@ -46,7 +50,8 @@ class Comparer {
 
   v1::CompareResponse Make() {
     for (const ResultRow& result : results_.rows) Place(result);
-    for (Row& row : rows_) AddRow(row);
+    for (const Row& row : rows_) FindBaseline(row);
+    for (const size_t row : RowsInOrder()) AddRow(rows_[row]);
     AddNotes();
     for (size_t i = 0; i < columns_.all().size(); ++i) {
       v1::ComparisonColumn& column = columns_.all()[i];
@@ -95,49 +100,75 @@ class Comparer {
   }
 
   void Place(const ResultRow& result) {
-    const std::vector<size_t> columns = columns_.Of(result);
-    if (columns.empty()) return;
+    const std::optional<size_t> column = columns_.Of(result);
+    if (!column.has_value()) return;
     const std::string identity = options_.force ? "" : IdentityKey(result);
-    const auto [place, is_new] = index_.emplace(
-        std::make_tuple(result.workload, result.version, identity, result.measurement.metric()), rows_.size());
+    const auto section =
+        sections_.emplace(std::make_tuple(result.workload, result.version, identity), sections_.size()).first->second;
+    const auto [place, is_new] = index_.emplace(std::make_pair(section, result.measurement.metric()), rows_.size());
     if (is_new) {
-      rows_.push_back({result.workload,
+      rows_.push_back({section,
+                       result.workload,
                        result.version,
                        result.measurement.metric(),
                        options_.force ? "" : IdentityText(result),
                        {}});
     }
+    AddOnce(order_of_sections_[{result.run, result.host}], section);
+    AddOnce(order_of_rows_[section][{result.run, *column}], place->second);
+    Cell& cell = rows_[place->second].cells[*column];
+    cell.measurements.push_back(result.measurement);
+    cell.run = std::max(cell.run, result.run);
+    runs_of_column_[*column].insert(result.run);
     const v1::WorkloadDescriptor* workload = Descriptor(result.workload, result.version);
     const std::string name = absl::StrCat(result.workload, "@", result.version);
-    for (const size_t column : columns) {
-      Cell& cell = rows_[place->second].cells[column];
-      cell.measurements.push_back(result.measurement);
-      cell.run = std::max(cell.run, result.run);
-      runs_of_column_[column].insert(result.run);
-      for (const auto& [parameter, value] : result.derived_parameters) {
-        if (parameter == "seed") continue;  // different each time, which is its purpose
-        derived_[{name, ""}][parameter][column].insert(Format(workload, parameter, value));
-      }
-      for (const auto& [parameter, value] : result.measurement.derived_parameters()) {
-        derived_[{name, result.measurement.metric()}][parameter][column].insert(Format(workload, parameter, value));
-      }
-      for (const auto& [parameter, value] : result.identity_parameters) {
-        identity_[{name, ""}][parameter][column].insert(Format(workload, parameter, value));
-      }
-      if (!result.agent_build.empty()) builds_[{name, ""}]["agent build"][column].insert(result.agent_build);
-      versions_[result.workload].insert(result.version);
+    for (const auto& [parameter, value] : result.derived_parameters) {
+      if (parameter == "seed") continue;  // different each time, which is its purpose
+      derived_[{name, ""}][parameter][*column].insert(Format(workload, parameter, value));
     }
+    for (const auto& [parameter, value] : result.measurement.derived_parameters()) {
+      derived_[{name, result.measurement.metric()}][parameter][*column].insert(Format(workload, parameter, value));
+    }
+    for (const auto& [parameter, value] : result.identity_parameters) {
+      identity_[{name, ""}][parameter][*column].insert(Format(workload, parameter, value));
+    }
+    if (!result.agent_build.empty()) builds_[{name, ""}]["agent build"][*column].insert(result.agent_build);
+    versions_[result.workload].insert(result.version);
+  }
+
+  static void AddOnce(std::vector<size_t>& order, size_t index) {
+    if (std::find(order.begin(), order.end(), index) == order.end()) order.push_back(index);
+  }
+
+  // In the order of the suite, also where the first host skipped what comes first: as far as the orders of the hosts
+  // and runs agree, theirs.
+  std::vector<size_t> RowsInOrder() const {
+    std::vector<size_t> rows;
+    for (const size_t section : MergeOrders(order_of_sections_)) {
+      const std::vector<size_t> inside = MergeOrders(order_of_rows_.at(section));
+      rows.insert(rows.end(), inside.begin(), inside.end());
+    }
+    return rows;
   }
 
   std::string MissingReason(const Row& row, size_t column) const {
     for (const TaskNote& note : results_.notes) {
       if (note.workload != row.workload) continue;
-      const std::vector<size_t> columns = columns_.Of(note);
-      if (std::find(columns.begin(), columns.end(), column) == columns.end()) continue;
+      if (!columns_.Concerns(note, column)) continue;
       return note.reason.empty() ? TaskStateText(note.state)
                                  : absl::StrCat(TaskStateText(note.state), ": ", note.reason);
     }
-    return "no result";
+    return kNoResult;
+  }
+
+  // What a section's values are related to: the first column that has anything to do with its workload.
+  void FindBaseline(const Row& row) {
+    size_t first = 0;
+    while (first < columns_.all().size() && !row.cells.contains(first) && MissingReason(row, first) == kNoResult) {
+      ++first;
+    }
+    const auto known = baseline_of_section_.emplace(row.section, first).first;
+    known->second = std::min(known->second, first);
   }
 
   void AddRow(const Row& row) {
@@ -166,7 +197,7 @@ class Comparer {
       }
       excluded_[column] += summary.excluded;
     }
-    AddRatios(summaries, out);
+    AddRatios(summaries, baseline_of_section_.at(row.section), out);
     MarkBest(summaries, out);
   }
 
@@ -196,10 +227,10 @@ class Comparer {
                                             [](const auto& flag) { return IsInvalidating(flag.first); });
   }
 
-  static void AddRatios(const std::vector<MetricSummary>& summaries, v1::ComparisonRow& row) {
-    for (size_t i = 1; i < summaries.size(); ++i) {
-      if (!HasRatio(summaries[0]) || !HasRatio(summaries[i])) continue;
-      const BaselineRatio ratio = RatioToBaseline(summaries[0].summary.median, summaries[i].summary.median);
+  static void AddRatios(const std::vector<MetricSummary>& summaries, size_t first, v1::ComparisonRow& row) {
+    for (size_t i = first + 1; i < summaries.size(); ++i) {
+      if (!HasRatio(summaries[first]) || !HasRatio(summaries[i])) continue;
+      const BaselineRatio ratio = RatioToBaseline(summaries[first].summary.median, summaries[i].summary.median);
       if (ratio.ratio.has_value()) row.mutable_cells(static_cast<int>(i))->set_ratio_to_first(*ratio.ratio);
     }
   }
@@ -277,7 +308,12 @@ class Comparer {
   const ComparisonOptions& options_;
   Columns columns_;
   std::vector<Row> rows_;
-  std::map<std::tuple<std::string, uint32_t, std::string, std::string>, size_t> index_;
+  // A section: what shares workload, version and identity parameters.
+  std::map<std::tuple<std::string, uint32_t, std::string>, size_t> sections_;
+  std::map<std::pair<size_t, std::string>, size_t> index_;  // section and metric -> row
+  std::map<std::pair<RunId, HostId>, std::vector<size_t>> order_of_sections_;
+  std::map<size_t, std::map<std::pair<RunId, size_t>, std::vector<size_t>>> order_of_rows_;
+  std::map<size_t, size_t> baseline_of_section_;  // -> column
   ParameterTexts derived_, identity_, builds_;
   std::map<std::string, std::set<uint32_t>> versions_;
   std::map<size_t, std::set<RunId>> runs_of_column_;

@@ -110,6 +110,37 @@ Table GroupTable(const v1::CompareResponse& comparison, const Group& group, cons
   return table;
 }
 
+std::vector<Cell> CsvRow(const v1::ComparisonRow& row, const v1::ComparisonCell& cell,
+                         const v1::ComparisonColumn& column) {
+  const auto number = [](bool has, double value) {
+    return Cell::Number(has ? std::optional<double>(value) : std::nullopt, Unit::kNone);
+  };
+  std::string flags;
+  for (const std::string& flag : cell.flags()) flags += (flags.empty() ? "" : ";") + flag;
+  return {Cell::Text(row.workload()),
+          number(true, row.version()),
+          Cell::Text(row.parameters()),
+          Cell::Text(row.metric()),
+          Cell::Text(std::string(UnitName(UnitFromProto(row.unit())))),
+          Cell::Text(std::string(DirectionText(DirectionFromProto(row.direction())))),
+          Cell::Text(column.host()),
+          Cell::Text(column.target()),
+          Cell::Text(column.disk()),
+          number(cell.run_id() != 0, static_cast<double>(cell.run_id())),
+          number(cell.has_median(), cell.repetitions()),
+          number(cell.has_median(), cell.median()),
+          number(cell.has_low(), cell.low()),
+          number(cell.has_high(), cell.high()),
+          Cell::Text(cell.interval() ? "true" : "false"),
+          number(cell.has_ratio_to_first(), cell.ratio_to_first()),
+          Cell::Text(cell.best() ? "true" : "false"),
+          number(cell.has_latency_p50_seconds(), cell.latency_p50_seconds()),
+          number(cell.has_latency_p99_seconds(), cell.latency_p99_seconds()),
+          number(cell.has_cpu_percent(), cell.cpu_percent()),
+          Cell::Text(flags),
+          Cell::Text(cell.missing_reason())};
+}
+
 }  // namespace
 
 std::vector<Table> ComparisonTables(const v1::CompareResponse& comparison) {
@@ -183,37 +214,12 @@ Table ComparisonCsv(const v1::CompareResponse& comparison) {
                              "missing"}) {
     table.columns.push_back({.header = header});
   }
-  const auto number = [](bool has, double value) {
-    return Cell::Number(has ? std::optional<double>(value) : std::nullopt, Unit::kNone);
-  };
-  for (const v1::ComparisonRow& row : comparison.rows()) {
-    for (int i = 0; i < row.cells_size() && i < comparison.columns_size(); ++i) {
-      const v1::ComparisonCell& cell = row.cells(i);
-      const v1::ComparisonColumn& column = comparison.columns(i);
-      std::string flags;
-      for (const std::string& flag : cell.flags()) flags += (flags.empty() ? "" : ";") + flag;
-      table.rows.push_back({Cell::Text(row.workload()),
-                            number(true, row.version()),
-                            Cell::Text(row.parameters()),
-                            Cell::Text(row.metric()),
-                            Cell::Text(std::string(UnitName(UnitFromProto(row.unit())))),
-                            Cell::Text(std::string(DirectionText(DirectionFromProto(row.direction())))),
-                            Cell::Text(column.host()),
-                            Cell::Text(column.target()),
-                            Cell::Text(column.disk()),
-                            number(cell.run_id() != 0, static_cast<double>(cell.run_id())),
-                            number(cell.has_median(), cell.repetitions()),
-                            number(cell.has_median(), cell.median()),
-                            number(cell.has_low(), cell.low()),
-                            number(cell.has_high(), cell.high()),
-                            Cell::Text(cell.interval() ? "true" : "false"),
-                            number(cell.has_ratio_to_first(), cell.ratio_to_first()),
-                            Cell::Text(cell.best() ? "true" : "false"),
-                            number(cell.has_latency_p50_seconds(), cell.latency_p50_seconds()),
-                            number(cell.has_latency_p99_seconds(), cell.latency_p99_seconds()),
-                            number(cell.has_cpu_percent(), cell.cpu_percent()),
-                            Cell::Text(flags),
-                            Cell::Text(cell.missing_reason())});
+  for (const Group& group : GroupRows(comparison)) {
+    const std::vector<int> used = UsedColumns(comparison, group);
+    for (const v1::ComparisonRow* row : group.rows) {
+      for (const int i : used) {
+        if (i < row->cells_size()) table.rows.push_back(CsvRow(*row, row->cells(i), comparison.columns(i)));
+      }
     }
   }
   return table;

@@ -13,7 +13,8 @@ namespace fleetmark {
 // column; the best value of a row is marked "*" where there are several. Notes and flags stand under the last table.
 std::vector<Table> ComparisonTables(const v1::CompareResponse& comparison);
 
-// For programs (CSV): a row per metric and column.
+// For programs (CSV): a row per metric and column that has to do with its workload; target and disk are empty where a
+// workload needs none.
 Table ComparisonCsv(const v1::CompareResponse& comparison);
 
 }  // namespace fleetmark

@@ -47,7 +47,7 @@ class CompareResultsTest : public ::testing::Test {
       row.host_name = series.host;
       row.target = series.target;
       row.disk = series.target.empty() ? "" : "disk-" + series.host + series.target;
-      row.disk_label = "Some Disk";
+      row.disk_label = series.target.empty() ? "" : "Some Disk";
       row.workload = series.workload;
       row.version = series.version;
       row.identity_parameters = series.identity;
@@ -325,18 +325,63 @@ TEST_F(CompareResultsTest, WhereABestOneIsMarkedNothingIsSaidAboutMarks) {
   EXPECT_THAT(Notes(Compare()), Not(Contains(HasSubstr("best"))));
 }
 
-TEST_F(CompareResultsTest, TwoDisksOfAHostAreTwoColumnsWithTheHostsMemoryInBoth) {
+TEST_F(CompareResultsTest, TwoDisksOfAHostAreTwoColumnsAndItsMemoryStandsOnceWithoutADisk) {
   names_ = {"mac"};
   Add({}, {100, 100, 100});
   Add({.target = "data"}, {50, 50, 50});
   Add({.target = "", .workload = "memory.stream", .metric = "triad"}, {7, 7, 7});
   const v1::CompareResponse response = Compare();
-  ASSERT_EQ(response.columns_size(), 2);
+  ASSERT_EQ(response.columns_size(), 3);
   ASSERT_EQ(response.rows_size(), 2);
-  EXPECT_DOUBLE_EQ(response.rows(1).cells(0).median(), 7);
-  EXPECT_DOUBLE_EQ(response.rows(1).cells(1).median(), 7);
+  EXPECT_EQ(response.columns(2).host(), "mac");
+  EXPECT_EQ(response.columns(2).target(), "");
+  EXPECT_EQ(response.columns(2).disk(), "");
+  EXPECT_DOUBLE_EQ(response.rows(1).cells(2).median(), 7);
+  EXPECT_FALSE(response.rows(1).cells(0).has_median() || response.rows(1).cells(1).has_median());
+  EXPECT_FALSE(response.rows(0).cells(2).has_median());
   options_.targets.emplace_back().set_target("data");
-  EXPECT_EQ(Compare().columns_size(), 1);
+  const v1::CompareResponse data_only = Compare();
+  ASSERT_EQ(data_only.columns_size(), 2);
+  EXPECT_EQ(data_only.columns(0).target(), "data");
+  EXPECT_EQ(data_only.rows_size(), 2) << "what needs no target stays";
+}
+
+TEST_F(CompareResultsTest, RatiosAreToTheFirstColumnOfTheWorkload) {
+  for (const std::string host : {"mac", "thinkpad"}) {
+    const double value = host == "mac" ? 100 : 200;
+    Add({.host = host}, {value, value, value});
+    Add({.host = host, .target = "", .workload = "memory.stream"}, {value, value, value});
+  }
+  const v1::CompareResponse response = Compare();
+  ASSERT_EQ(response.columns_size(), 4);
+  EXPECT_DOUBLE_EQ(response.rows(0).cells(2).ratio_to_first(), 2) << "of the disks";
+  EXPECT_DOUBLE_EQ(response.rows(1).cells(3).ratio_to_first(), 2) << "of the hosts";
+  EXPECT_FALSE(response.rows(1).cells(1).has_ratio_to_first());
+}
+
+TEST_F(CompareResultsTest, ATargetWithoutResultsIsANoteNotAColumn) {
+  Add({}, {100, 100, 100});
+  Add({.host = "thinkpad"}, {100, 100, 100});
+  Note("mac", "disk.profile", v1::TASK_STATE_CANCELLED, "cancelled by alice", "usb");
+  Note("thinkpad", "disk.profile", v1::TASK_STATE_SKIPPED, "target is in memory", "ram");
+  const v1::CompareResponse response = Compare();
+  ASSERT_EQ(response.columns_size(), 2);
+  for (const v1::ComparisonColumn& column : response.columns()) EXPECT_EQ(column.target(), "ssd");
+  EXPECT_THAT(Notes(response), Contains(HasSubstr("mac usb, disk.profile: cancelled")));
+  EXPECT_THAT(Notes(response), Contains(HasSubstr("thinkpad ram, disk.profile: skipped: target is in memory")));
+}
+
+TEST_F(CompareResultsTest, WorkloadsStandInTheOrderOfTheSuite) {
+  Note("mac", "disk.profile", v1::TASK_STATE_SKIPPED, "target is in memory");
+  Add({.target = "", .workload = "host.clock", .metric = "cost"}, {5});
+  Add({.host = "thinkpad"}, {100, 100, 100});
+  Add({.host = "thinkpad", .metric = "seq.write.bandwidth"}, {100, 100, 100});
+  Add({.host = "thinkpad", .target = "", .workload = "host.clock", .metric = "cost"}, {5});
+  std::vector<std::string> order;
+  const v1::CompareResponse response = Compare();
+  for (const v1::ComparisonRow& row : response.rows()) order.push_back(row.workload() + " " + row.metric());
+  EXPECT_THAT(order,
+              ElementsAre("disk.profile seq.read.bandwidth", "disk.profile seq.write.bandwidth", "host.clock cost"));
 }
 
 TEST_F(CompareResultsTest, RunsAreColumnsWhereSeveralAreCompared) {

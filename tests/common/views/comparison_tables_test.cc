@@ -102,6 +102,40 @@ TEST(ComparisonTablesTest, CsvHasARowPerMetricAndColumnAndEmptyFieldsForUnknown)
   EXPECT_EQ((*rows)[4][column("missing")], "skipped: 20 GiB asked, 3 GiB free");
 }
 
+// The columns of disks and those of hosts without one do not mix.
+TEST(ComparisonTablesTest, WhatNeedsNoTargetStandsOnceAndWithoutADisk) {
+  v1::CompareResponse comparison = TwoHosts();
+  for (const char* host : {"mac-pro", "thinkpad"}) comparison.add_columns()->set_host(host);
+  for (v1::ComparisonRow& row : *comparison.mutable_rows()) {
+    for (int i = 0; i < 2; ++i) row.add_cells()->set_missing_reason("no result");
+  }
+  v1::ComparisonRow& clock = *comparison.add_rows();
+  clock.set_workload("host.clock");
+  clock.set_version(1);
+  clock.set_metric("cost");
+  for (int i = 0; i < 2; ++i) clock.add_cells()->set_missing_reason("no result");
+  for (int i = 0; i < 2; ++i) *clock.add_cells() = Measured(5, 4, 6, 3);
+
+  const std::string text = Rendered(comparison);
+  const std::string of_clock = text.substr(text.find("host.clock@1"), text.find("cost") - text.find("host.clock@1"));
+  EXPECT_NE(of_clock.find("mac-pro "), std::string::npos) << text;
+  EXPECT_EQ(of_clock.find(":ssd"), std::string::npos) << text;
+
+  const auto rows = ParseCsv(RenderCsv(ComparisonCsv(comparison)));
+  ASSERT_TRUE(rows.has_value());
+  ASSERT_EQ(rows->size(), 7u) << "a header, four of the disks, two of the hosts";
+  const std::vector<std::string>& header = rows->front();
+  const auto column = [&](const char* name) {
+    return static_cast<size_t>(std::find(header.begin(), header.end(), name) - header.begin());
+  };
+  EXPECT_EQ((*rows)[4][column("target")], "ssd");
+  for (const size_t row : {size_t{5}, size_t{6}}) {
+    EXPECT_EQ((*rows)[row][column("target")], "");
+    EXPECT_EQ((*rows)[row][column("disk")], "");
+    EXPECT_EQ((*rows)[row][column("median")], "5");
+  }
+}
+
 TEST(ComparisonTablesTest, AnEmptyComparisonSaysSo) {
   EXPECT_NE(Rendered(v1::CompareResponse()).find("no results"), std::string::npos);
 }
