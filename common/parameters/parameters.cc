@@ -75,6 +75,29 @@ absl::Status CheckNumber(const v1::ParameterDescriptor& descriptor, double numbe
     return Invalid(descriptor, absl::StrCat(FormatByType(descriptor.type(), number), " is out of range; it must be ",
                                             RangeText(descriptor)));
   }
+  if (descriptor.has_multiple_of() && descriptor.multiple_of() > 0 &&
+      std::fmod(number, descriptor.multiple_of()) != 0) {
+    return Invalid(descriptor, absl::StrCat(FormatByType(descriptor.type(), number), " is not a multiple of ",
+                                            FormatByType(descriptor.type(), descriptor.multiple_of())));
+  }
+  return absl::OkStatus();
+}
+
+// What a descriptor says of two parameters together. One that is derived from the machine is not known yet: the
+// workload checks it.
+absl::Status CheckRelations(const v1::WorkloadDescriptor& workload, const ParameterMap& values) {
+  for (const v1::ParameterDescriptor& parameter : workload.parameters()) {
+    if (parameter.below().empty()) continue;
+    const absl::StatusOr<const v1::ParameterDescriptor*> other = FindParameter(workload, parameter.below());
+    const auto lower = values.find(parameter.name());
+    const auto upper = values.find(parameter.below());
+    if (!other.ok() || lower == values.end() || upper == values.end()) continue;
+    if (lower->second.number() < upper->second.number()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(workload.name(), ": ", parameter.name(), " (",
+                                                   FormatParameter(parameter, lower->second), ") must be below ",
+                                                   parameter.below(), " (", FormatParameter(**other, upper->second),
+                                                   "); set one of them, as in --set ", parameter.below(), "=..."));
+  }
   return absl::OkStatus();
 }
 
@@ -216,6 +239,7 @@ absl::StatusOr<ParameterMap> ResolveParameters(const v1::WorkloadDescriptor& wor
   for (const v1::ParameterDescriptor& parameter : workload.parameters()) {
     if (parameter.has_default_value()) resolved.emplace(parameter.name(), parameter.default_value());
   }
+  if (const absl::Status related = CheckRelations(workload, resolved); !related.ok()) return related;
   return resolved;
 }
 

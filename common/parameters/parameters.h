@@ -24,15 +24,15 @@ std::string FormatParameter(const v1::ParameterDescriptor& descriptor, const v1:
 // Without a descriptor (the workload is one this program does not know): plain numbers.
 std::string FormatParameterValue(const v1::ParameterValue& value);
 
-// Type, finiteness, wholeness, range and choice of one value.
+// Type, finiteness, wholeness, range, step and choice of one value.
 absl::Status CheckParameter(const v1::ParameterDescriptor& descriptor, const v1::ParameterValue& value);
 
 // The descriptor of the parameter `name`; InvalidArgument names the nearest one there is.
 absl::StatusOr<const v1::ParameterDescriptor*> FindParameter(const v1::WorkloadDescriptor& workload,
                                                              std::string_view name);
 
-// Every given value checked, defaults filled in. A parameter without a default that was not given is left out: the
-// workload derives it from the machine.
+// Every given value checked, defaults filled in, and the relations between parameters checked. A parameter without a
+// default that was not given is left out: the workload derives it from the machine.
 absl::StatusOr<ParameterMap> ResolveParameters(const v1::WorkloadDescriptor& workload, const ParameterMap& given);
 
 // Those of `values` that are not the default: "size=2 GiB threads=4"; in the descriptor's order, "" if none.

@@ -25,8 +25,9 @@ v1::ParameterValue FlagValue(bool flag) {
   return value;
 }
 
-void AddNumberParameter(v1::WorkloadDescriptor& descriptor, v1::ParameterType type, const std::string& name,
-                        const std::string& description, double default_value, double minimum, double maximum) {
+v1::ParameterDescriptor& AddNumberParameter(v1::WorkloadDescriptor& descriptor, v1::ParameterType type,
+                                            const std::string& name, const std::string& description,
+                                            double default_value, double minimum, double maximum) {
   v1::ParameterDescriptor& parameter = *descriptor.add_parameters();
   parameter.set_name(name);
   parameter.set_description(description);
@@ -35,6 +36,7 @@ void AddNumberParameter(v1::WorkloadDescriptor& descriptor, v1::ParameterType ty
   *parameter.mutable_default_value() = NumberValue(default_value);
   parameter.set_minimum(minimum);
   parameter.set_maximum(maximum);
+  return parameter;
 }
 
 void AddChoiceParameter(v1::WorkloadDescriptor& descriptor, const std::string& name, const std::string& description,

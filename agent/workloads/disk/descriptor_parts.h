@@ -16,8 +16,9 @@ v1::ParameterValue TextValue(const std::string& text);
 v1::ParameterValue FlagValue(bool flag);
 
 // An identity parameter with a default and a range, both ends included.
-void AddNumberParameter(v1::WorkloadDescriptor& descriptor, v1::ParameterType type, const std::string& name,
-                        const std::string& description, double default_value, double minimum, double maximum);
+v1::ParameterDescriptor& AddNumberParameter(v1::WorkloadDescriptor& descriptor, v1::ParameterType type,
+                                            const std::string& name, const std::string& description,
+                                            double default_value, double minimum, double maximum);
 void AddChoiceParameter(v1::WorkloadDescriptor& descriptor, const std::string& name, const std::string& description,
                         const std::string& default_value, const std::vector<std::string>& choices);
 

@@ -92,9 +92,6 @@ absl::StatusOr<OwnedFd> OpenDevice(const char* path, int flags) {
 
 absl::Status DiskDd::Prepare(WorkContext& context) {
   bytes_ = static_cast<uint64_t>(context.Number("size"));
-  if (bytes_ % kBlock != 0) {
-    return absl::InvalidArgumentError(absl::StrFormat("disk.dd: size (%d bytes) must be a multiple of 1 MiB", bytes_));
-  }
   absl::StatusOr<std::unique_ptr<DiskSession>> session = DiskSession::Begin(context, bytes_, true);
   if (!session.ok()) return session.status();
   session_ = *std::move(session);
@@ -268,7 +265,8 @@ WorkloadEntry MakeDdEntry() {
   descriptor.mutable_repetition_rule()->set_most(10);
   descriptor.mutable_repetition_rule()->set_budget_seconds(600);
   AddNumberParameter(descriptor, v1::PARAMETER_TYPE_BYTES, "size", "Bytes of each step, a multiple of 1 MiB",
-                     2048 * kMiB, 4 * kMiB, 16.0 * 1024 * 1024 * kMiB);
+                     2048 * kMiB, 4 * kMiB, 16.0 * 1024 * 1024 * kMiB)
+      .set_multiple_of(kMiB);
   for (const DdStep& step : kSteps) {
     v1::MetricDescriptor& metric = AddMetric(descriptor, step.metric, step.description, v1::UNIT_BYTES_PER_SECOND);
     metric.set_classic(step.classic);

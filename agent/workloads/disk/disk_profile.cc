@@ -73,16 +73,7 @@ std::vector<DiskProfile::Phase> DiskProfile::Phases(const WorkContext& context, 
 
 absl::Status DiskProfile::Prepare(WorkContext& context) {
   const double seconds = context.Number("seconds");
-  const double ramp = context.Number("ramp");
-  if (ramp >= seconds) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "disk.profile: ramp (%g s) must be shorter than seconds (%g s); set one of them", ramp, seconds));
-  }
   bytes_ = static_cast<uint64_t>(context.Number("size"));
-  if (bytes_ % static_cast<uint64_t>(kMiB) != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("disk.profile: size (%d bytes) must be a multiple of 1 MiB", bytes_));
-  }
   absl::StatusOr<std::unique_ptr<DiskSession>> session = DiskSession::Begin(context, bytes_, seconds >= 2);
   if (!session.ok()) return session.status();
   session_ = *std::move(session);
@@ -257,11 +248,12 @@ WorkloadEntry MakeProfileEntry() {
   descriptor.mutable_repetition_rule()->set_most(15);
   descriptor.mutable_repetition_rule()->set_budget_seconds(300);
   AddNumberParameter(descriptor, v1::PARAMETER_TYPE_BYTES, "size", "Size of the file, a multiple of 1 MiB", 1024 * kMiB,
-                     16 * kMiB, 16.0 * 1024 * 1024 * kMiB);
+                     16 * kMiB, 16.0 * 1024 * 1024 * kMiB)
+      .set_multiple_of(kMiB);
   AddNumberParameter(descriptor, v1::PARAMETER_TYPE_SECONDS, "seconds", "Length of each job, without its ramp", 5, 0.1,
                      3600);
-  AddNumberParameter(descriptor, v1::PARAMETER_TYPE_SECONDS, "ramp", "Start of each job that is not counted", 1, 0,
-                     600);
+  AddNumberParameter(descriptor, v1::PARAMETER_TYPE_SECONDS, "ramp", "Start of each job that is not counted", 1, 0, 600)
+      .set_below("seconds");
   AddChoiceParameter(descriptor, "operations", "Which of read, write and the 70/30 mix are measured", "all",
                      {"read", "write", "mix", "readwrite", "all"});
   AddChoiceParameter(descriptor, "preset", "nvme adds SEQ128K Q32T1 and RND4K Q32T16", "default", {"default", "nvme"});

@@ -119,6 +119,36 @@ TEST(ResolveParametersTest, RefusesUnknownNamesAndWrongTypes) {
   EXPECT_FALSE(ResolveParameters(Workload(), given).ok());
 }
 
+TEST(ResolveParametersTest, RefusesWhatIsNoMultiple) {
+  v1::WorkloadDescriptor workload = Workload();
+  workload.mutable_parameters(0)->set_multiple_of(1 << 20);
+  EXPECT_TRUE(ParseParameter(Get(workload, "size"), "17MiB").ok());
+  const absl::Status status = ParseParameter(Get(workload, "size"), "17MB").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("size: 17000000 B is not a multiple of 1 MiB"));
+  ParameterMap given;
+  given["size"].set_number(17e6);
+  EXPECT_TRUE(absl::IsInvalidArgument(ResolveParameters(workload, given).status()));
+}
+
+TEST(ResolveParametersTest, RefusesParametersThatContradictEachOther) {
+  v1::WorkloadDescriptor workload = Workload();
+  v1::ParameterDescriptor ramp = Describe("ramp", v1::PARAMETER_TYPE_SECONDS);
+  ramp.mutable_default_value()->set_number(1);
+  ramp.set_below("duration");
+  *workload.add_parameters() = ramp;
+  EXPECT_TRUE(ResolveParameters(workload, {}).ok());
+  ParameterMap given;
+  given["duration"].set_number(0.1);  // below the ramp's default
+  const absl::Status status = ResolveParameters(workload, given).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("ramp (1 s) must be below duration (0.1 s)"));
+  given["ramp"].set_number(0.1);
+  EXPECT_FALSE(ResolveParameters(workload, given).ok()) << "equal is not below";
+  given["ramp"].set_number(0);
+  EXPECT_TRUE(ResolveParameters(workload, given).ok());
+}
+
 TEST(MergeRepetitionRulesTest, WhatIsAskedGoesBeforeTheWorkloadsOwn) {
   v1::RepetitionRule own;
   own.set_least(6);
