@@ -71,6 +71,7 @@ void Conversation::OnMessage(const v1::CollectorMessage& message) {
       break;
     case v1::CollectorMessage::kRefusal:
       refusal_ = message.refusal();
+      if (refusal_->reason() == v1::REFUSAL_REASON_REMOVED) parts_.listener.OnRemoved();
       cancelled_ = true;
       parts_.session.Cancel();
       break;

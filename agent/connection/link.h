@@ -49,6 +49,9 @@ class LinkListener {
   virtual void OnStartTask(const v1::StartTask& task) = 0;
   virtual void OnCancelTask(const v1::CancelTask& cancel) = 0;
 
+  // The fleet does not know this host any more: nobody waits for what it measures.
+  virtual void OnRemoved() = 0;
+
   // As Outbox::Read and Outbox::Acknowledge.
   virtual absl::StatusOr<Spool::Batch> ReadRecords(uint64_t after_position, size_t max_bytes) = 0;
   virtual absl::Status Acknowledge(const v1::Ack& ack) = 0;

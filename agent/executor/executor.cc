@@ -66,6 +66,14 @@ class QueueingExecutor : public Executor {
     }
   }
 
+  void CancelAll() override {
+    MutexLock lock(mutex_);
+    if (running_ != nullptr) running_->Stop(TaskRunner::StopReason::kCancelled);
+    for (v1::StartTask& task : queue_) cancelled_.push_back(std::move(task));
+    queue_.clear();
+    changed_.NotifyAll();
+  }
+
   std::string Shutdown(absl::Duration deadline) override {
     {
       MutexLock lock(mutex_);

@@ -66,6 +66,9 @@ class Executor {
   // Ends it wherever it is: queued (reported cancelled), or running (worker gone within 2 s). Unknown: no effect.
   virtual void Cancel(int64_t task_id, uint32_t attempt) = 0;
 
+  // Cancel for every task there is, running or queued.
+  virtual void CancelAll() = 0;
+
   // Ends what runs, waits until `deadline` has passed, says what it abandoned ("" = nothing). The task it ends is
   // reported as interrupted, so that another attempt can be made; queued ones are dropped without a word: they have not
   // begun, and whoever queued them still has them. Idempotent.

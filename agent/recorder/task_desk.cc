@@ -327,6 +327,17 @@ void TaskDesk::OnCancelTask(const v1::CancelTask& cancel) {
   executor_->Cancel(cancel.task_id(), cancel.attempt());
 }
 
+void TaskDesk::OnRemoved() {
+  bool measuring = false;
+  {
+    MutexLock lock(mutex_);
+    held_.clear();
+    measuring = measuring_;
+  }
+  if (measuring) LogWarning("agent", "this host was removed from its fleet: what it measures is cancelled");
+  executor_->CancelAll();
+}
+
 absl::StatusOr<Spool::Batch> TaskDesk::ReadRecords(uint64_t after_position, size_t max_bytes) {
   return parts_.outbox->Read(after_position, max_bytes);
 }

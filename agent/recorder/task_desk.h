@@ -60,6 +60,7 @@ class TaskDesk : public TaskListener, public LinkListener {
   void OnDisconnect() override {}
   void OnStartTask(const v1::StartTask& task) override;
   void OnCancelTask(const v1::CancelTask& cancel) override;
+  void OnRemoved() override;
   absl::StatusOr<Spool::Batch> ReadRecords(uint64_t after_position, size_t max_bytes) override;
   absl::Status Acknowledge(const v1::Ack& ack) override;
   v1::AgentStatus OnHeartbeat() override;

@@ -58,7 +58,9 @@ void ClaimKeeper::EndIfRemoved(const HostId& host) {
   v1::Refusal refusal;
   refusal.set_reason(v1::REFUSAL_REASON_REMOVED);
   refusal.set_message(
-      "this host was removed from the fleet; to enrol it again, type the line that `fleetmark hosts invite` prints");
+      "this host was removed from the fleet; to enrol it again, type there `fleetmark-agent reset-id`, then the line "
+      "that "
+      "`fleetmark hosts invite` prints");
   registry_.End(host, refusal, absl::PermissionDeniedError(refusal.message()));
 }
 

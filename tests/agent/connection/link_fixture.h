@@ -36,6 +36,7 @@ class SpoolListener : public LinkListener {
     if (on_start) on_start(task);
   }
   void OnCancelTask(const v1::CancelTask& cancel) override { last_cancelled = cancel.task_id(); }
+  void OnRemoved() override { ++removals; }
   absl::StatusOr<Spool::Batch> ReadRecords(uint64_t after, size_t bytes) override { return outbox_.Read(after, bytes); }
   absl::Status Acknowledge(const v1::Ack& ack) override {
     return outbox_.Acknowledge(ack.task_id(), ack.attempt(), ack.sequence());
@@ -48,6 +49,7 @@ class SpoolListener : public LinkListener {
   std::function<void(const v1::StartTask&)> on_start;  // set before the link starts
   std::atomic<int> welcomes{0};
   std::atomic<int> disconnects{0};
+  std::atomic<int> removals{0};
   std::atomic<int64_t> last_started{0};
   std::atomic<int64_t> last_cancelled{0};
 

@@ -31,6 +31,17 @@ TEST_F(AgentLinkTroubleTest, RefusedOnceComesBackAfterTheTimeItWasTold) {
 }
 
 // C-132, C-133: the connection is open and nothing comes any more.
+TEST_F(AgentLinkTroubleTest, RemovalIsToldToTheAgentAndOtherRefusalsAreNot) {
+  auto collector = MakeCollector([](Side& side) {
+    side.ReadHello();
+    side.SendRefusal(side.number == 1 ? v1::REFUSAL_REASON_OVERLOADED : v1::REFUSAL_REASON_REMOVED, "go away", 0.05);
+    return grpc::Status::OK;
+  });
+  StartLink({collector->address()});
+  ASSERT_TRUE(collector->WaitFor([&] { return collector->connections() >= 2 && listener_.removals > 0; }));
+  EXPECT_LT(listener_.removals, collector->connections());
+}
+
 TEST_F(AgentLinkTroubleTest, SilentCollectorIsLeft) {
   auto collector = MakeCollector([&](Side& side) {
     if (side.number > 1) return side.ServeNormally(0.1);

@@ -187,6 +187,28 @@ TEST_F(AgentDaemonTest, CancelEndsARunningTask) {
   EXPECT_EQ(EndOf(collector, 1).outcome(), v1::TASK_OUTCOME_CANCELLED);
 }
 
+// C-093: a host that is removed while it measures does not go on for nobody.
+TEST_F(AgentDaemonTest, RemovedHostCancelsWhatItMeasures) {
+  v1::CollectorMessage removed;
+  removed.mutable_refusal()->set_reason(v1::REFUSAL_REASON_REMOVED);
+  removed.mutable_refusal()->set_message("this host was removed from the fleet");
+  std::atomic<bool> send{false};
+  ScriptedCollector collector(fleet_.Collector(), [&](Side& side) {
+    return side.ServeNormally(10, {Start(1, 1000), Start(2, 1000)}, [&](const v1::AgentMessage& message) {
+      if (message.has_records() && message.records().records(0).id().sequence() > 1 && !send.exchange(true)) {
+        side.Write(removed);
+      }
+    });
+  });
+  WriteConfig(collector.address());
+  auto agent = StartAgent();
+  EXPECT_TRUE(collector.WaitFor([&] {
+    const std::string log = agent->Log();
+    return log.find("task 1 cancelled") != std::string::npos && log.find("task 2 cancelled") != std::string::npos;
+  })) << agent->Log();
+  EXPECT_EQ(agent->Kill(SIGTERM), 0);
+}
+
 // The agent is killed in the middle; the next start reports it and goes on with the rest. C-106
 TEST_F(AgentDaemonTest, KilledAgentReportsTheTaskAsInterruptedAndKeepsItsRecords) {
   auto collector = CollectorThatSends({Start(1, 1000), Start(2)});

@@ -37,11 +37,13 @@ class FakeExecutor : public Executor {
     return absl::OkStatus();
   }
   void Cancel(int64_t task_id, uint32_t) override { cancelled.push_back(task_id); }
+  void CancelAll() override { ++all_cancelled; }
   std::string Shutdown(absl::Duration) override { return ""; }
 
   absl::Status answer;
   std::vector<int64_t> submitted;
   std::vector<int64_t> cancelled;
+  int all_cancelled = 0;
 };
 
 class TaskDeskTest : public SpoolFixture {
@@ -107,6 +109,16 @@ TEST_F(TaskDeskTest, TaskThatTheConfigurationForbidsIsRefusedWithItsReason) {
   ASSERT_THAT(link_.sent, SizeIs(1));
   EXPECT_THAT(link_.sent[0].refused().reason(), HasSubstr("is not named"));
   EXPECT_FALSE(link_.sent[0].refused().temporary());
+}
+
+TEST_F(TaskDeskTest, RemovedFromTheFleetCancelsAllThereIs) {
+  Begin(1);
+  desk_->OnStartTask(Task(2));  // held until the gap
+  desk_->OnRemoved();
+  EXPECT_EQ(executor_.all_cancelled, 1);
+  executor_.submitted.clear();
+  ASSERT_TRUE(desk_->OnRecords(Task(1), {RepetitionOf(1)}).ok());
+  EXPECT_THAT(executor_.submitted, IsEmpty());
 }
 
 TEST_F(TaskDeskTest, RunningTaskOfferedAgainIsAcceptedAndNotStartedTwice) {

@@ -62,6 +62,7 @@ TEST_F(ClaimKeeperTest, ARemovedHostIsToldThatItWasRemoved) {
   ASSERT_TRUE(mac->end().has_value());
   EXPECT_EQ(mac->end()->refusal.reason(), v1::REFUSAL_REASON_REMOVED);
   EXPECT_THAT(mac->end()->refusal.message(), HasSubstr("fleetmark hosts invite"));
+  EXPECT_THAT(mac->end()->refusal.message(), HasSubstr("fleetmark-agent reset-id"));
   EXPECT_EQ(mac->end()->status.code(), absl::StatusCode::kPermissionDenied);
 }
 

@@ -140,6 +140,7 @@ TEST_F(AdmissionTest, ARemovedUnknownOrRevokedHostIsSentToEnrolAgain) {
   EXPECT_EQ(refusal.reason(), v1::REFUSAL_REASON_REMOVED);
   EXPECT_THAT(refusal.message(), HasSubstr("mac.local"));
   EXPECT_THAT(refusal.message(), HasSubstr("fleetmark hosts invite"));
+  EXPECT_THAT(refusal.message(), HasSubstr("fleetmark-agent reset-id"));
 
   const std::string unknown = "33333333-3333-4333-8333-333333333333";
   EXPECT_EQ(MustRefuse(HelloOf(unknown), PeerOfHost(unknown)).reason(), v1::REFUSAL_REASON_REMOVED);
