@@ -9,6 +9,7 @@
 #include "common/render/json.h"
 #include "common/text/text.h"
 #include "common/units/units.h"
+#include "common/usage/usage.h"
 
 namespace fleetmark::cli {
 namespace {
@@ -34,6 +35,18 @@ void DeclareShared(CLI::App& app, SharedOptions& options) {
       ->envname("FLEETMARK_CONFIG_DIR");
 }
 
+// The options that stand before or after every command, as --help of a command shows them.
+std::string SharedHelp(const CLI::App& app) {
+  const CLI::Formatter formatter;
+  std::string text = "Options of every command:\n";
+  for (const CLI::Option* option : app.get_options()) {
+    if (option != app.get_help_ptr() && option != app.get_version_ptr()) {
+      text += formatter.make_option(option, false);
+    }
+  }
+  return text;
+}
+
 bool WantsJson(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -41,25 +54,6 @@ bool WantsJson(int argc, const char* const* argv) {
     if (word == "--output" && i + 1 < argc && std::string(argv[i + 1]) == "json") return true;
   }
   return false;
-}
-
-// A word that is no command: names the nearest one.
-std::string UsageMessage(const CLI::ParseError& error, int argc, const char* const* argv) {
-  std::string message = error.what();
-  if (argc > 1 && argv[1][0] != '-') {
-    std::vector<std::string> names;
-    bool known = false;
-    for (const Command& command : CommandTable()) {
-      names.emplace_back(command.name);
-      known = known || names.back() == argv[1];
-    }
-    if (!known) {
-      message = "there is no command '" + std::string(argv[1]) + "'";
-      const std::string nearest = NearestMatch(argv[1], names);
-      if (!nearest.empty()) message += "; did you mean '" + nearest + "'?";
-    }
-  }
-  return message;
 }
 
 // The protocol's texts are UTF-8, and only here it can be said which word is not. Paths may be any bytes.
@@ -90,6 +84,7 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop, Context:
       "  fleetmark compare mac-pro thinkpad     which is faster, at what, by how much\n\n"
       "Exit codes: 0 ok, 1 failed or partial, 2 usage, 3 collector unreachable, 4 nothing matched, 130 Ctrl-C");
 
+  const std::string shared = SharedHelp(app);
   Action chosen;
   std::map<std::string, CLI::App*> apps;
   for (const Command& command : CommandTable()) {
@@ -99,7 +94,7 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop, Context:
     CLI::App* sub = parent->add_subcommand(blank == std::string::npos ? name : name.substr(blank + 1), command.help);
     apps[name] = sub;
     sub->fallthrough();
-    sub->footer("Examples:\n" + Indented(command.examples));
+    sub->footer(shared + "\nExamples:\n" + Indented(command.examples));
     if (command.declare == nullptr) {
       sub->require_subcommand(1);
       continue;
@@ -115,9 +110,9 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop, Context:
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);
-    const std::string message = UsageMessage(error, argc, argv);
+    const std::string message = ExplainUsage(app, error);
     if (WantsJson(argc, argv)) std::cout << RenderJsonError(absl::InvalidArgumentError(message), kExitUsage);
-    std::cerr << "fleetmark: " << EscapeForTerminal(message) << "\nTry: fleetmark --help\n";
+    std::cerr << "fleetmark: " << EscapeForTerminal(message) << "\n";
     return kExitUsage;
   }
   Context context(options, stop, std::move(make_client));

@@ -5,6 +5,8 @@
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cli/commands/command.h"
 #include "tests/cli/fake_fleet_client.h"
 
@@ -14,6 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::StartsWith;
 
 class CommandLineTest : public testing::Test {
  protected:
@@ -103,6 +106,9 @@ TEST_F(CommandLineTest, EveryCommandHasHelpWithExamples) {
     const Result result = Run(words);
     EXPECT_EQ(result.code, 0) << name;
     EXPECT_THAT(result.out, HasSubstr("Examples:")) << name;
+    for (const char* option : {"--output", "--json", "--units", "--collector"}) {
+      EXPECT_THAT(result.out, HasSubstr(option)) << name;
+    }
     EXPECT_THAT(result.err, IsEmpty()) << name;
   }
 }
@@ -123,7 +129,8 @@ TEST_F(CommandLineTest, UsageErrorsGoToStderrWithTheirCode) {
     const Result result = Run(words);
     EXPECT_EQ(result.code, kExitUsage) << testing::PrintToString(words);
     EXPECT_THAT(result.out, IsEmpty()) << testing::PrintToString(words);
-    EXPECT_THAT(result.err, HasSubstr("fleetmark: ")) << testing::PrintToString(words);
+    EXPECT_THAT(result.err, StartsWith("fleetmark: ")) << testing::PrintToString(words);
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   }
 }
 
@@ -136,6 +143,8 @@ TEST_F(CommandLineTest, C065AWordThatIsNotUtf8IsNamed) {
 
 TEST_F(CommandLineTest, AnUnknownCommandIsNamedWithTheNearest) {
   EXPECT_THAT(Run({"compair"}).err, HasSubstr("did you mean 'compare'?"));
+  EXPECT_EQ(Run({"hosts", "renme"}).err,
+            "fleetmark: there is no command 'hosts renme'; did you mean 'hosts rename'? See: fleetmark hosts --help\n");
 }
 
 // C-149
@@ -240,6 +249,9 @@ TEST_F(CommandLineTest, APartialRunIsCodeOneAndShowsWhatIsMissing) {
   const Result result = Run({"run", "--all"});
   EXPECT_EQ(result.code, kExitFailed);
   EXPECT_THAT(result.out, HasSubstr("no space left on device"));
+  EXPECT_THAT(result.err,
+              HasSubstr("fleetmark: mac-pro: disk.profile on ssd failed: write /mnt/ssd/f: no space left on "
+                        "device\n"));
 }
 
 // C-093: the first Ctrl-C cancels the run and waits for it.
