@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "common/pki/tls_files.h"
+#include "common/rpc/address.h"
 #include "common/rpc/credentials.h"
 #include "common/rpc/diagnose.h"
 #include "common/rpc/handover.h"
@@ -134,6 +135,7 @@ class GrpcFleetClient : public FleetClient {
     }
     const absl::Status status = FromGrpcStatus(reactor.Wait());
     if (absl::IsUnavailable(status)) Forget();
+    if (absl::IsUnimplemented(status)) return ExplainUnknownCall(**stub, settings_.collectors[at_]);
     return status;
   }
 
@@ -145,6 +147,23 @@ class GrpcFleetClient : public FleetClient {
       stub_ = v1::FleetService::NewStub(*channel);
     }
     return stub_.get();
+  }
+
+  // What answers there is a fleetmark of this fleet, but it does not know the call: whoever does not even know
+  // GetStatus serves enrolment only.
+  absl::Status ExplainUnknownCall(v1::FleetService::Stub& stub, const std::string& address) {
+    grpc::ClientContext context;
+    context.set_deadline(In(deadline_));
+    v1::GetStatusResponse response;
+    const grpc::Status status = stub.GetStatus(&context, v1::GetStatusRequest(), &response);
+    if (status.error_code() != grpc::StatusCode::UNIMPLEMENTED) {
+      return absl::UnimplementedError("collector " + address + " does not know this call: it is of version " +
+                                      response.version() +
+                                      ", this program of " FLEETMARK_VERSION "; bring both to the same version");
+    }
+    return absl::UnavailableError("collector " + address +
+                                  " only enrols there: that is the enrolment port; use the collector's other port (" +
+                                  std::to_string(kMainPort) + " if nothing else was configured)");
   }
 
   // The next call dials anew, and the next collector of the list.
@@ -165,6 +184,7 @@ class GrpcFleetClient : public FleetClient {
       grpc::ClientContext context;
       context.set_deadline(In(deadline_));
       last = FromGrpcStatus(call(**stub, context));
+      if (absl::IsUnimplemented(last)) return ExplainUnknownCall(**stub, address);
       if (!absl::IsUnavailable(last)) {
         if (absl::IsDeadlineExceeded(last)) {
           last = absl::DeadlineExceededError("collector " + address + " did not answer within " +

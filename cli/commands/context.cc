@@ -80,7 +80,8 @@ int Context::Fail(const absl::Status& status) { return Fail(status, ExitCodeOf(s
 
 int Context::Fail(const absl::Status& status, int exit_code) {
   if (output() == OutputMode::kJson) Write(RenderJsonError(status, exit_code));
-  Say("fleetmark: " + EscapeForTerminal(std::string(status.message())));
+  const std::string message(status.message());
+  Say("fleetmark: " + EscapeForTerminal(message.empty() ? status.ToString() : message));
   return exit_code;
 }
 

@@ -30,6 +30,13 @@ constexpr std::pair<absl::StatusCode, grpc::StatusCode> kCodes[] = {
     {absl::StatusCode::kDataLoss, grpc::StatusCode::DATA_LOSS},
 };
 
+std::string NameOf(grpc::StatusCode code) {
+  for (const auto& [ours, theirs] : kCodes) {
+    if (theirs == code) return absl::StatusCodeToString(ours);
+  }
+  return std::to_string(static_cast<int>(code));
+}
+
 }  // namespace
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
@@ -48,7 +55,9 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
 
 absl::Status FromGrpcStatus(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
-  const std::string message = CleanUtf8(status.error_message());
+  std::string message = CleanUtf8(status.error_message());
+  // gRPC itself answers an unknown call without a word.
+  if (message.empty()) message = "no reason was given (" + NameOf(status.error_code()) + ")";
   for (const auto& [ours, theirs] : kCodes) {
     if (theirs == status.error_code()) return absl::Status(ours, message);
   }

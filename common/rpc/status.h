@@ -8,6 +8,6 @@
 namespace fleetmark {
 
 grpc::Status ToGrpcStatus(const absl::Status& status);    // messages are cut at 2 KiB
-absl::Status FromGrpcStatus(const grpc::Status& status);  // messages become clean UTF-8
+absl::Status FromGrpcStatus(const grpc::Status& status);  // messages become clean UTF-8, and are never empty
 
 }  // namespace fleetmark

@@ -31,6 +31,11 @@ TEST(StatusTest, LongMessagesAreCutBetweenCharacters) {
   EXPECT_EQ(FromGrpcStatus(wire).message(), absl::string_view(wire.error_message())) << "no character was cut in two";
 }
 
+TEST(StatusTest, NoErrorIsWithoutAText) {
+  EXPECT_EQ(FromGrpcStatus(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "")),
+            absl::UnimplementedError("no reason was given (UNIMPLEMENTED)"));
+}
+
 TEST(StatusTest, WhatIsNotUtf8IsMadeSo) {
   EXPECT_EQ(FromGrpcStatus(grpc::Status(grpc::StatusCode::INTERNAL, "a\xff z")).message(), "a\xef\xbf\xbd z");
 }
