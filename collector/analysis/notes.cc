@@ -10,6 +10,20 @@
 
 namespace fleetmark::collector {
 
+namespace {
+
+// "sync and io_uring"; in quotes where a value has commas or an "and" of its own.
+std::string Several(const std::set<std::string>& values) {
+  std::vector<std::string> spelled;
+  for (const std::string& value : values) {
+    const bool plain = value.find(',') == std::string::npos && value.find(" and ") == std::string::npos;
+    spelled.push_back(plain ? value : absl::StrCat("\"", value, "\""));
+  }
+  return absl::StrJoin(spelled, " and ");
+}
+
+}  // namespace
+
 std::string TaskStateText(v1::TaskState state) {
   switch (state) {
     case v1::TASK_STATE_SKIPPED:
@@ -68,8 +82,7 @@ std::vector<std::string> DescribeDifferences(const ParameterTexts& texts, const 
       std::vector<std::string> spelled;
       for (const auto& [column, values] : by_column) {
         different.insert(values);
-        spelled.push_back(
-            absl::StrCat(ColumnName(columns.all()[column], columns.by_run()), " ", absl::StrJoin(values, " and ")));
+        spelled.push_back(absl::StrCat(ColumnName(columns.all()[column], columns.by_run()), " ", Several(values)));
       }
       if (different.size() < 2) continue;
       const std::string text = absl::StrCat(parameter, " ", meaning, ": ", absl::StrJoin(spelled, ", "));

@@ -215,6 +215,19 @@ TEST_F(CompareResultsTest, MetricsThatDifferAlikeShareANote) {
                                  "sync, thinkpad ssd io_uring"));
 }
 
+TEST_F(CompareResultsTest, ValuesWithCommasAreQuotedWhereTheyDiffer) {
+  const char* const details[] = {"fixed buffers, batch 8", "fixed buffers, batch 1"};
+  for (const std::string host : {"mac", "thinkpad"}) {
+    const std::vector<ResultRow*> rows = Add({.host = host}, {1, 1, 1});
+    for (size_t i = 0; i < rows.size(); ++i) {
+      v1::ParameterValue& value = (*rows[i]->measurement.mutable_derived_parameters())["engine_details"];
+      value.set_text(details[host == "mac" && i == 0 ? 1 : 0]);
+    }
+  }
+  EXPECT_THAT(Notes(Compare()), Contains(HasSubstr("mac ssd \"fixed buffers, batch 1\" and \"fixed buffers, batch 8\", "
+                                                   "thinkpad ssd \"fixed buffers, batch 8\"")));
+}
+
 // C-047
 TEST_F(CompareResultsTest, FlaggedRepetitionsAreLeftOutAndCounted) {
   const std::vector<ResultRow*> rows = Add({}, {100, 101, 99, 5000});
