@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,6 +57,7 @@ struct PrintedColumn {
   int value_width = 0;
   int suffix_width = 0;  // with the space before it; 0 if no cell has one
   int width = 0;         // what it is given
+  bool with_previous = false;
 
   int natural_width() const { return std::max(value_width + suffix_width, DisplayWidth(header)); }
 };
@@ -95,13 +97,14 @@ class Printer {
   }
 
   std::string FlagLetters(const Cell& cell) {
-    std::string letters;
+    std::set<size_t> indices;  // in the order of the letters, whatever the order of the flags
     for (const std::string& flag : cell.flags) {
       const auto known = std::find(flags_.begin(), flags_.end(), flag);
-      const size_t index = static_cast<size_t>(known - flags_.begin());
+      indices.insert(static_cast<size_t>(known - flags_.begin()));
       if (known == flags_.end()) flags_.push_back(flag);
-      letters += (letters.empty() ? "[" : ",") + LetterOf(index);
     }
+    std::string letters;
+    for (const size_t index : indices) letters += (letters.empty() ? "[" : ",") + LetterOf(index);
     return letters.empty() ? "" : letters + "]";
   }
 
@@ -110,6 +113,7 @@ class Printer {
     PrintedColumn printed;
     printed.header = Safe(column.header);
     printed.align = column.align;
+    printed.with_previous = column.with_previous;
     for (const std::vector<Cell>& row : table_.rows) {
       const Cell cell = c < row.size() ? row[c] : Cell{};
       Printed entry;
@@ -158,13 +162,23 @@ class Printer {
     PrintedColumn& key = columns_[0];
     key.width =
         std::min(key.natural_width(), std::max(std::min(kNarrowestText, options_.width / 2 - 1), options_.width / 3));
+    const int room = options_.width - key.width - kGap;
+    for (size_t c = 1; c < columns_.size(); ++c) {
+      columns_[c].width = std::min(columns_[c].natural_width(), std::max(room, kNarrowestColumn));
+    }
     std::vector<std::vector<size_t>> blocks;
     int used = options_.width;
     for (size_t c = 1; c < columns_.size(); ++c) {
-      PrintedColumn& column = columns_[c];
-      const int room = options_.width - key.width - kGap;
-      column.width = std::min(column.natural_width(), std::max(room, kNarrowestColumn));
-      if (used + kGap + column.width > options_.width) {
+      const PrintedColumn& column = columns_[c];
+      int needed = column.width;
+      if (!column.with_previous || blocks.empty()) {
+        int together = column.width;
+        for (size_t next = c + 1; next < columns_.size() && columns_[next].with_previous; ++next) {
+          together += kGap + columns_[next].width;
+        }
+        if (together <= room) needed = together;
+      }
+      if (used + kGap + needed > options_.width) {
         blocks.push_back({0});
         used = key.width;
       }

@@ -37,6 +37,7 @@ struct Column {
   std::string csv_name{};      // "" = the header in lower_case_with_underscores
   bool csv_flags = false;      // CSV gets a further column <name>_flags with the cells' flags, joined by ";"
   Where where = Where::kEverywhere;
+  bool with_previous = false;  // stays in one block with the column before it where there is room (a value's spread)
 };
 
 struct Table {

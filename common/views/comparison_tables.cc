@@ -91,9 +91,9 @@ Table GroupTable(const v1::CompareResponse& comparison, const Group& group, cons
   const std::vector<int> used = UsedColumns(comparison, group);
   for (size_t i = 0; i < used.size(); ++i) {
     table.columns.push_back({.header = names[static_cast<size_t>(used[i])], .align = Align::kRight});
-    table.columns.push_back({.header = "spread", .align = Align::kRight});
-    table.columns.push_back({.header = "n", .align = Align::kRight});
-    if (i > 0) table.columns.push_back({.header = "ratio", .align = Align::kRight});
+    table.columns.push_back({.header = "spread", .align = Align::kRight, .with_previous = true});
+    table.columns.push_back({.header = "n", .align = Align::kRight, .with_previous = true});
+    if (i > 0) table.columns.push_back({.header = "ratio", .align = Align::kRight, .with_previous = true});
   }
   for (const v1::ComparisonRow* row : group.rows) {
     std::vector<Cell> cells{Cell::Text(row->metric() + (row->classic() ? " (classic)" : ""))};
@@ -108,6 +108,32 @@ Table GroupTable(const v1::CompareResponse& comparison, const Group& group, cons
     table.rows.push_back(std::move(cells));
   }
   return table;
+}
+
+// "mac-pro:ssd: /mnt/ssd on ext4 > sda1 > sda (Electra 6G), run 12"; "" where that says nothing that is not said
+// already.
+std::string DescribeColumn(const v1::CompareResponse& comparison, int index, const std::string& name) {
+  const v1::ComparisonColumn& column = comparison.columns(index);
+  std::string place;
+  if (!column.path().empty()) place += " " + column.path();
+  if (!column.stack().empty()) place += " on " + column.stack();
+  if (!column.disk().empty()) place += " (" + column.disk() + ")";
+  std::string runs;
+  for (const int64_t run : column.run_ids()) runs += absl::StrFormat("%s%d", runs.empty() ? "" : ", ", run);
+  if (!runs.empty()) runs = (column.run_ids_size() == 1 ? "run " : "runs ") + runs;
+  if (place.empty()) {
+    if (runs.empty() || name.ends_with(" " + runs)) return "";
+    // Of a host without a disk here: the line of one of its disks says it.
+    for (const v1::ComparisonColumn& other : comparison.columns()) {
+      if (&other == &column || other.host_id() != column.host_id() || other.path().empty()) continue;
+      if (std::equal(column.run_ids().begin(), column.run_ids().end(), other.run_ids().begin(),
+                     other.run_ids().end())) {
+        return "";
+      }
+    }
+    return name + ": " + runs;
+  }
+  return name + ":" + place + (runs.empty() ? "" : ", " + runs);
 }
 
 std::vector<Cell> CsvRow(const v1::ComparisonRow& row, const v1::ComparisonCell& cell,
@@ -146,8 +172,11 @@ std::vector<Cell> CsvRow(const v1::ComparisonRow& row, const v1::ComparisonCell&
 std::vector<Table> ComparisonTables(const v1::CompareResponse& comparison) {
   const std::vector<std::string> names = ColumnNames(comparison);
   std::vector<Table> tables;
-  bool interval = false, extremes = false;
-  for (const Group& group : GroupRows(comparison)) tables.push_back(GroupTable(comparison, group, names));
+  bool interval = false, extremes = false, has_columns_to_compare = false;
+  for (const Group& group : GroupRows(comparison)) {
+    tables.push_back(GroupTable(comparison, group, names));
+    has_columns_to_compare = has_columns_to_compare || UsedColumns(comparison, group).size() > 1;
+  }
   for (const v1::ComparisonRow& row : comparison.rows()) {
     for (const v1::ComparisonCell& cell : row.cells()) {
       if (!cell.has_median() || cell.repetitions() < 2) continue;
@@ -164,24 +193,13 @@ std::vector<Table> ComparisonTables(const v1::CompareResponse& comparison) {
   }
   std::vector<std::string>& notes = tables.back().notes;
   for (int i = 0; i < comparison.columns_size(); ++i) {
-    const v1::ComparisonColumn& column = comparison.columns(i);
-    std::string line;
-    if (!column.path().empty()) line += " " + column.path();
-    if (!column.stack().empty()) line += " on " + column.stack();
-    if (!column.disk().empty()) line += " (" + column.disk() + ")";
-    for (int run = 0; run < column.run_ids_size(); ++run) {
-      line +=
-          run == 0 ? (line.empty() ? " " : ", ") + std::string(column.run_ids_size() == 1 ? "run " : "runs ") : ", ";
-      line += absl::StrFormat("%d", column.run_ids(run));
-    }
-    if (line.empty()) continue;
-    line.insert(0, names[static_cast<size_t>(i)] + ":");
-    notes.push_back(std::move(line));
+    const std::string line = DescribeColumn(comparison, i, names[static_cast<size_t>(i)]);
+    if (!line.empty()) notes.push_back(line);
   }
   std::string key;
   if (interval) key = "spread: 95 % interval of the median (half width)";
   if (extremes) key += std::string(key.empty() ? "spread: " : "; ") + "half of highest - lowest where n < 6";
-  if (comparison.columns_size() > 1) key += std::string(key.empty() ? "" : "; ") + "* best; ratio: to the first column";
+  if (has_columns_to_compare) key += std::string(key.empty() ? "" : "; ") + "* best; ratio: to the first column";
   if (!key.empty()) notes.push_back(key);
   for (const std::string& flag : comparison.flags()) notes.push_back(flag);
   for (const std::string& note : comparison.notes()) notes.push_back(note);

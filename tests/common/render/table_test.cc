@@ -94,6 +94,37 @@ TEST(RenderTableTest, SplitsWhatDoesNotFitIntoBlocks) {  // C-151
   EXPECT_EQ(keys, 4u) << text;
 }
 
+TEST(RenderTableTest, BreaksBetweenGroupsOfColumnsWhereThatFits) {
+  Table table;
+  table.columns = {{.header = "metric"}};
+  std::vector<Cell> row = {Cell::Text("seq1m.read")};
+  for (const char* host : {"host-0", "host-1", "host-2"}) {
+    table.columns.push_back({.header = host, .align = Align::kRight, .unit = Unit::kBytesPerSecond});
+    table.columns.push_back({.header = "spread", .align = Align::kRight, .with_previous = true});
+    row.push_back(Cell::Number(1e8));
+    row.push_back(Cell::Text("+-1.2 %"));
+  }
+  table.rows = {row};
+  // Room for three of the six columns: host-1 goes into the next block with its spread.
+  const std::string text = RenderTable(table, Ascii(48));
+  EXPECT_NE(text.find("metric          host-0   spread\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("metric          host-1   spread\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("metric          host-2   spread\n"), std::string::npos) << text;
+  // Where a group is wider than the whole, it breaks inside all the same.
+  EXPECT_LE(WidestLine(RenderTable(table, Ascii(24))), 24) << RenderTable(table, Ascii(24));
+}
+
+TEST(RenderTableTest, LettersOfFlagsAreSorted) {
+  Table table;
+  table.columns = {{.header = "a"}, {.header = "b"}};
+  Cell first = Cell::Text("1");
+  first.flags = {"busy", "cached"};
+  Cell second = Cell::Text("2");
+  second.flags = {"unsynced", "cached", "busy"};
+  table.rows = {{first, second}};
+  EXPECT_NE(RenderTable(table, Ascii()).find("2 [a,b,c]"), std::string::npos) << RenderTable(table, Ascii());
+}
+
 TEST(RenderTableTest, NeverExceedsTheWidth) {  // C-151
   for (int width = 16; width <= 90; ++width) {
     Table table = Comparison();

@@ -88,6 +88,22 @@ TEST(ComparisonTablesTest, TellsColumnsOfOneHostApartByTheirRuns) {
   EXPECT_NE(text.find("mac-pro:ssd run 15"), std::string::npos) << text;
 }
 
+TEST(ComparisonTablesTest, NamesTheRunsOfAColumnOnce) {
+  v1::CompareResponse comparison = TwoHosts();
+  for (int i = 0; i < 2; ++i) {
+    v1::ComparisonColumn& column = *comparison.add_columns();
+    column.set_host("mac-pro");
+    column.add_run_ids(3 + i);
+  }
+  const std::string text = Rendered(comparison);
+  EXPECT_NE(text.find("\nmac-pro:ssd: /mnt/ssd (Electra 6G), run 12\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("run 3: run 3"), std::string::npos) << text;
+  comparison.mutable_columns()->DeleteSubrange(3, 1);
+  EXPECT_NE(Rendered(comparison).find("\nmac-pro: run 3\n"), std::string::npos) << Rendered(comparison);
+  comparison.mutable_columns(2)->set_run_ids(0, 12);
+  EXPECT_EQ(Rendered(comparison).find("\nmac-pro: run"), std::string::npos) << "its disk's line says so";
+}
+
 TEST(ComparisonTablesTest, CsvHasARowPerMetricAndColumnAndEmptyFieldsForUnknown) {
   const auto rows = ParseCsv(RenderCsv(ComparisonCsv(TwoHosts())));
   ASSERT_TRUE(rows.has_value());
@@ -137,7 +153,11 @@ TEST(ComparisonTablesTest, WhatNeedsNoTargetStandsOnceAndWithoutADisk) {
 }
 
 TEST(ComparisonTablesTest, AnEmptyComparisonSaysSo) {
-  EXPECT_NE(Rendered(v1::CompareResponse()).find("no results"), std::string::npos);
+  v1::CompareResponse comparison;
+  EXPECT_EQ(Rendered(comparison), "no results\n");
+  comparison.add_columns()->set_host("mac-pro");
+  comparison.add_columns()->set_host("thinkpad");
+  EXPECT_EQ(Rendered(comparison), "no results\n") << "and nothing about how to read them";
 }
 
 }  // namespace
