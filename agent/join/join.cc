@@ -1,17 +1,24 @@
 #include "agent/join/join.h"
 
+#include <limits.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "agent/platform/storage_stack.h"
 #include "common/config/text_proto.h"
 #include "common/enroll/enroll_client.h"
+#include "common/enroll/new_directories.h"
 #include "common/lifecycle/directory_lock.h"
 #include "common/pki/files.h"
+#include "common/pki/join_line.h"
 #include "fleetmark/v1/config.pb.h"
 #include "google/protobuf/text_format.h"
 
@@ -83,6 +90,29 @@ absl::Status SetCollectors(const std::string& path, const std::vector<std::strin
   return ReplaceFile(path, absl::StrCat(*kept, CollectorLines(collectors)), 0644);
 }
 
+// The directory of a default target, as the configuration may hold it: absolute, without links, a place where a disk
+// can be measured.
+absl::StatusOr<std::string> CheckTargetPath(const std::string& typed) {
+  constexpr const char* kWayOut = "; give an existing directory on the disk to measure, or leave --target out";
+  char real[PATH_MAX];
+  if (::realpath(typed.c_str(), real) == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("join --target ", typed, ": ", std::strerror(errno), kWayOut));
+  }
+  const v1::Target target = DescribeTarget("default", real, true);
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(real, ignored)) {
+    return absl::InvalidArgumentError(absl::StrCat("join --target ", typed, ": is not a directory", kWayOut));
+  }
+  if (!target.problem().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("join --target ", typed, ": ", target.problem(), kWayOut));
+  }
+  if (target.in_memory()) {
+    return absl::InvalidArgumentError(absl::StrCat("join --target ", typed, ": is in memory (", target.file_system(),
+                                                   "), a disk cannot be measured there", kWayOut));
+  }
+  return std::string(real);
+}
+
 // A configuration that is there must be readable before a token is spent on it.
 absl::Status CheckConfig(const std::string& path) {
   if (!FileExists(path)) return absl::OkStatus();
@@ -100,19 +130,28 @@ TlsFiles IdentityFiles(const std::string& state_directory) {
 absl::StatusOr<Joined> JoinFleet(const JoinOptions& options) {
   Joined joined;
   joined.config_path = absl::StrCat(options.config_directory, "/", kAgentConfigFile);
-  joined.target_path =
-      options.target_path.empty() ? absl::StrCat(options.state_directory, "/target") : options.target_path;
   joined.config_kept = FileExists(joined.config_path);
+  // Whatever can be found wrong here is, before a directory is made or a token spent.
+  if (const auto line = ParseJoinLine(options.line); !line.ok()) return line.status();
   if (absl::Status status = CheckConfig(joined.config_path); !status.ok()) return status;
-  if (!joined.config_kept && !joined.target_path.starts_with('/')) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("join: the target \"", joined.target_path, "\" must be an absolute path"));
+  if (!options.target_path.empty()) {
+    if (joined.config_kept) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("join --target ", options.target_path, ": ", joined.config_path,
+                       " is there and keeps its targets; leave --target out and name the directory there"));
+    }
+    absl::StatusOr<std::string> target = CheckTargetPath(options.target_path);
+    if (!target.ok()) return target.status();
+    joined.target_path = *std::move(target);
   }
+  NewDirectories directories;
   for (const std::string* directory : {&options.state_directory, &options.config_directory}) {
-    if (absl::Status status = MakePrivateDirectory(*directory); !status.ok()) return status;
+    if (absl::Status status = directories.Make(*directory); !status.ok()) return status;
   }
-  if (!joined.config_kept) {
-    if (absl::Status status = MakePrivateDirectory(joined.target_path); !status.ok()) return status;
+  if (!joined.config_kept && joined.target_path.empty()) {
+    // The configuration holds it, so it may not depend on where the agent is started.
+    joined.target_path = std::filesystem::absolute(absl::StrCat(options.state_directory, "/target")).string();
+    if (absl::Status status = directories.Make(joined.target_path); !status.ok()) return status;
   }
 
   EnrollOptions enroll;
@@ -123,6 +162,7 @@ absl::StatusOr<Joined> JoinFleet(const JoinOptions& options) {
   enroll.how_to_reset = kHowToReset;
   const absl::StatusOr<EnrolledIdentity> enrolled = EnrollWithLine(enroll);
   if (!enrolled.ok()) return enrolled.status();
+  directories.Keep();
   joined.host_id = enrolled->identity.id;
   joined.host_name = enrolled->name;
   joined.collectors = enrolled->collectors;
@@ -144,7 +184,7 @@ std::string DescribeJoin(const Joined& joined) {
                     " only (target \"default\"); to allow more, add there a line such as\n",
                     "  targets { name: \"ssd\" path: \"/mnt/ssd\" }\n");
   }
-  return text;
+  return text + "Next: fleetmark-agent start\n";
 }
 
 absl::Status ResetIdentity(const std::string& state_directory) {

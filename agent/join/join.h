@@ -20,7 +20,7 @@ struct JoinOptions {
   std::string line;
   std::string state_directory;
   std::string config_directory;
-  std::string target_path;  // of the default target; empty: <state>/target
+  std::string target_path;  // of the default target, an existing directory on a disk; empty: <state>/target
 };
 
 struct Joined {
@@ -33,7 +33,8 @@ struct Joined {
 };
 
 // Enrols this machine and writes <config>/agent.textproto with one default target and the collectors. A configuration
-// that is there keeps its targets and ceilings. Errors as EnrollWithLine.
+// that is there keeps its targets and ceilings. Errors as EnrollWithLine; INVALID_ARGUMENT for a target that cannot be
+// measured. After a failure all is as before.
 absl::StatusOr<Joined> JoinFleet(const JoinOptions& options);
 
 // What to print after a join: where the configuration is, the target it allows and how to allow more.

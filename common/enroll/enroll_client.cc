@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/enroll/new_directories.h"
 #include "common/pki/certificate.h"
 #include "common/pki/files.h"
 #include "common/pki/join_line.h"
@@ -116,9 +117,9 @@ std::string ParentOf(const std::string& path) {
   return slash == std::string::npos || slash == 0 ? "." : path.substr(0, slash);
 }
 
-absl::Status MakeDirectories(const TlsFiles& files) {
+absl::Status MakeDirectories(const TlsFiles& files, NewDirectories& directories) {
   for (const std::string* file : {&files.ca_file, &files.certificate_file, &files.key_file}) {
-    if (absl::Status status = MakePrivateDirectory(ParentOf(*file)); !status.ok()) return status;
+    if (absl::Status status = directories.Make(ParentOf(*file)); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -153,7 +154,8 @@ absl::StatusOr<EnrolledIdentity> EnrollWithLine(const EnrollOptions& options) {
   const absl::StatusOr<PrivateKey> key = PrivateKey::Generate();
   if (!key.ok()) return key.status();
   v1::EnrollRequest request;
-  if (absl::Status status = MakeDirectories(options.files); !status.ok()) return status;
+  NewDirectories directories;  // goes after the key in them
+  if (absl::Status status = MakeDirectories(options.files, directories); !status.ok()) return status;
   // The key is on disk before the token is spent: a full disk must not cost an invite.
   absl::StatusOr<std::unique_ptr<KeyFile>> key_file = KeyFile::Make(options.files.key_file, *key);
   if (!key_file.ok()) return key_file.status();
@@ -180,6 +182,8 @@ absl::StatusOr<EnrolledIdentity> EnrollWithLine(const EnrollOptions& options) {
   }
   enrolled->ca_fingerprint_hex = line->ca_fingerprint_hex;
 
+  // The token is spent: what is there from here on says how far it came.
+  directories.Keep();
   if (absl::Status status = ReplaceFile(options.files.ca_file, trusted->ca_pem, 0644); !status.ok()) return status;
   // Last: a certificate is the sign of a completed join.
   if (absl::Status status =

@@ -35,7 +35,7 @@ struct EnrolledIdentity {
 //   UNAVAILABLE           no address of the line answered (each with its reason)
 //   FAILED_PRECONDITION   what answered is not the line's fleet (both fingerprints), or the line is for another kind
 //   PERMISSION_DENIED     token unknown, used or expired
-// After a failure the files are as before.
+// After a failure the files and directories are as before.
 absl::StatusOr<EnrolledIdentity> EnrollWithLine(const EnrollOptions& options);
 
 // The request (DER) for a new certificate for the key in `files`.

@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <filesystem>
+
+#include "agent/platform/storage_stack.h"
 #include "common/config/text_proto.h"
 #include "common/lifecycle/directory_lock.h"
 #include "common/pki/files.h"
@@ -20,7 +24,9 @@ using ::testing::HasSubstr;
 
 class JoinTest : public ::testing::Test {
  protected:
-  absl::StatusOr<Joined> Join(const std::string& line) { return JoinFleet({line, State(), directory_ / "config", ""}); }
+  absl::StatusOr<Joined> Join(const std::string& line, const std::string& target = "") {
+    return JoinFleet({line, State(), directory_ / "config", target});
+  }
   absl::StatusOr<Joined> Join() { return Join(fleet_.Invite()); }
   std::string State() const { return directory_ / "state"; }
   std::string ConfigPath() const { return directory_ / "config/agent.textproto"; }
@@ -54,6 +60,7 @@ TEST_F(JoinTest, WritesAConfigurationWithOneDefaultTarget) {
   EXPECT_THAT(said, HasSubstr(ConfigPath()));
   EXPECT_THAT(said, HasSubstr(State() + "/target"));
   EXPECT_THAT(said, HasSubstr(joined->host_id));
+  EXPECT_THAT(said, HasSubstr("Next: fleetmark-agent start"));
 }
 
 TEST_F(JoinTest, KeepsAConfigurationAndSetsItsCollectors) {
@@ -120,10 +127,66 @@ TEST_F(JoinTest, ResetWaitsForTheAgentToStop) {
   EXPECT_TRUE(absl::IsNotFound(ResetIdentity(State())));
 }
 
-TEST_F(JoinTest, AWrongLineWritesNothing) {
-  EXPECT_TRUE(absl::IsInvalidArgument(Join("fm1/x").status()));
-  EXPECT_FALSE(FileExists(ConfigPath()));
-  EXPECT_FALSE(FileExists(IdentityFiles(State()).key_file));
+// C-180: whatever makes a join fail, no file and no directory stays.
+TEST_F(JoinTest, AFailedJoinLeavesNothing) {
+  const auto expect_nothing = [&](const std::string& line) {
+    EXPECT_FALSE(Join(line).ok()) << line;
+    EXPECT_TRUE(std::filesystem::is_empty(directory_.path())) << line;
+  };
+  expect_nothing("fm1/x");
+  expect_nothing(fleet_.Invite(v1::INVITE_KIND_PERSON));
+  const std::string line = fleet_.Invite();
+  const TempDirectory other;
+  ASSERT_TRUE(JoinFleet({line, other / "state", other / "config", ""}).ok());
+  expect_nothing(line);
+}
+
+TEST_F(JoinTest, WhatWasThereBeforeAFailedJoinStays) {
+  std::filesystem::create_directories(State());
+  EXPECT_FALSE(Join(fleet_.Invite(v1::INVITE_KIND_PERSON)).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(State()));
+  EXPECT_FALSE(FileExists(directory_ / "config"));
+}
+
+TEST_F(JoinTest, ATargetThatCannotBeMeasuredCostsNoInvite) {
+  const std::string line = fleet_.Invite();
+  const TempDirectory places;
+  test::WriteFile(places / "file", "x");
+  const auto refused = [&](const std::string& target) {
+    const absl::Status status = Join(line, target).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_TRUE(std::filesystem::is_empty(directory_.path())) << target;
+    EXPECT_FALSE(FileExists(places / "nowhere"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("--target " + target + ": "));
+    return std::string(status.message());
+  };
+  EXPECT_THAT(refused(places / "nowhere"), HasSubstr("No such file or directory; give an existing directory"));
+  EXPECT_THAT(refused(places / "file"), HasSubstr("is not a directory; give"));
+  if (DescribeTarget("m", "/dev/shm", false).in_memory()) {
+    EXPECT_THAT(refused("/dev/shm"), HasSubstr("is in memory (tmpfs)"));
+  }
+  if (::geteuid() != 0) {
+    std::filesystem::create_directory(places / "locked");
+    ASSERT_EQ(::chmod((places / "locked").c_str(), 0500), 0);
+    EXPECT_THAT(refused(places / "locked"), HasSubstr("not writable"));
+  }
+  EXPECT_TRUE(Join(line).ok()) << "the line is still good";
+}
+
+TEST_F(JoinTest, ARelativeTargetIsWrittenAsTheDirectoryItIsNow) {
+  const std::string here = std::filesystem::current_path().string();
+  if (DescribeTarget("here", here, false).in_memory()) GTEST_SKIP() << "the build tree is in memory";
+  ASSERT_TRUE(Join(fleet_.Invite(), ".").ok());
+  EXPECT_EQ(Config().targets(0).path(), std::filesystem::canonical(here).string());
+}
+
+TEST_F(JoinTest, AKeptConfigurationTakesNoTarget) {
+  test::WriteFile(ConfigPath(), "");
+  const std::string line = fleet_.Invite();
+  const absl::Status status = Join(line, ".").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(ConfigPath()));
+  EXPECT_TRUE(Join(line).ok());
 }
 
 }  // namespace

@@ -64,9 +64,7 @@ class EnrollClientTest : public ::testing::Test {
   EnrollOptions Options(const std::string& line, IdentityKind kind = IdentityKind::kHost) const {
     return {line, kind, "attic", files_, "fleetmark-agent reset-id"};
   }
-  bool NothingWritten() const {
-    return !FileExists(files_.ca_file) && !FileExists(files_.certificate_file) && !FileExists(files_.key_file);
-  }
+  bool NothingWritten() const { return !FileExists(directory_ / "id"); }
   // The line with other addresses or ports.
   static std::string Changed(const std::string& text, const std::vector<std::string>& hosts, uint16_t port) {
     JoinLine line = ParseJoinLine(text).value();
