@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "collector/scheduler/run_parameters.h"
 #include "collector/scheduler/run_targets.h"
-#include "common/text/text.h"
+#include "common/units/format.h"
 
 namespace fleetmark::collector {
 namespace {
@@ -68,8 +68,13 @@ class RunBuilder {
   }
 
   absl::Status AddHost(const HostToRun& host) {
-    if (!host.host.connected()) {
-      plan_.warnings.push_back(absl::StrCat(host.host.name(), " is not connected: its tasks wait for it"));
+    if (host.workloads.empty() && !host.host.connected()) {
+      plan_.warnings.push_back(absl::StrCat(host.host.name(), " has never connected: its tasks are skipped; start the ",
+                                            "agent there (fleetmark-agent start) and run again"));
+    } else if (!host.host.connected()) {
+      plan_.warnings.push_back(absl::StrCat(host.host.name(), " is not connected: its tasks wait for it, at most ",
+                                            FormatTimeSpan(plan_.run.give_up),
+                                            " (--give-up); start the agent there (fleetmark-agent start)"));
     } else if (!host.host.refuses_tasks_because().empty()) {
       plan_.warnings.push_back(
           absl::StrCat(host.host.name(), " takes no tasks just now: ", host.host.refuses_tasks_because()));

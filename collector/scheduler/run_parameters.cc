@@ -47,6 +47,14 @@ absl::Status Unknown(const std::string& asked, const v1::Suite& suite,
       nearest.empty() ? "; `fleetmark workloads` lists them" : absl::StrCat("; did you mean \"", nearest, "\"?")));
 }
 
+// One parameter under its two names: neither may win silently.
+absl::Status Assign(const std::string& workload, const std::string& parameter, const std::string& text,
+                    AskedParameters& assigned) {
+  if (assigned[workload].emplace(parameter, text).second) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--set sets '", parameter, "' twice, as ", parameter, " and as ",
+                                                 workload, ".", parameter, "; leave one of them out"));
+}
+
 }  // namespace
 
 const v1::WorkloadDescriptor* FindWorkload(const std::vector<v1::WorkloadDescriptor>& workloads,
@@ -71,7 +79,7 @@ absl::StatusOr<AskedParameters> AssignParameters(const std::map<std::string, std
         return workload.name() == *name && HasParameter(workload, parameter);
       });
       if (!known) return Unknown(key, suite, workloads);
-      assigned[*name][parameter] = text;
+      if (const absl::Status status = Assign(*name, parameter, text, assigned); !status.ok()) return status;
       continue;
     }
     std::set<std::string> meant;
@@ -85,7 +93,7 @@ absl::StatusOr<AskedParameters> AssignParameters(const std::map<std::string, std
                                                      absl::StrJoin(meant, " or "), "; write ", *meant.begin(), ".",
                                                      key));
     }
-    assigned[*meant.begin()][key] = text;
+    if (const absl::Status status = Assign(*meant.begin(), key, text, assigned); !status.ok()) return status;
   }
   return assigned;
 }

@@ -93,9 +93,10 @@ absl::Status CheckTargets(const std::vector<v1::TargetChoice>& choices, const st
     }
     if (!host_known) {
       const std::string nearest = NearestMatch(choice.host(), host_names);
-      return absl::NotFoundError(absl::StrCat(
-          "--target ", choice.host(), "=", choice.target(), ": host \"", choice.host(), "\" is not part of this run",
-          nearest.empty() ? "" : absl::StrCat("; did you mean \"", nearest, "\"?")));
+      return absl::NotFoundError(absl::StrCat("--target ", choice.host(), "=", choice.target(), ": host \"",
+                                              choice.host(), "\" is not part of this run",
+                                              nearest.empty() ? "; add it with --hosts, or leave this --target out"
+                                                              : absl::StrCat("; did you mean \"", nearest, "\"?")));
     }
     if (!target_known) {
       const std::string nearest = NearestMatch(choice.target(), target_names);
