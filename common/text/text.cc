@@ -103,7 +103,7 @@ std::string NearestMatch(std::string_view word, std::span<const std::string> can
   if (word.empty() || word.size() > kLongestWord) return "";
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   // Meant is what differs in at most a third of its letters, exchanged neighbours counting once.
-  size_t best = word.size() / 3 + 1;
+  size_t best = std::max<size_t>(1, word.size() / 3);
   std::string match;
   for (const std::string& candidate : candidates) {
     const size_t rows = word.size();

@@ -113,6 +113,7 @@ TEST(NearestMatchTest, FindsWhatWasMeant) {  // C-107
   EXPECT_EQ(NearestMatch("x", fields), "");
   EXPECT_EQ(NearestMatch(std::string(100000, 'x'), fields), "");
   EXPECT_EQ(NearestMatch("sdd", std::vector<std::string>{"ssd", "hdd"}), "ssd");
+  EXPECT_EQ(NearestMatch("nope", std::vector<std::string>{"gone"}), "") << "half of its letters differ";
   EXPECT_EQ(NearestMatch("b", std::vector<std::string>{"a"}), "");
 }
 
