@@ -1,4 +1,5 @@
 // fleetmark workloads, suites, suites add, status: what there is.
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -18,6 +19,10 @@ absl::Status NotThere(const std::string& kind, const std::string& name, const st
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return absl::InvalidArgumentError(path + " is a directory; name one suite file in it");
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) return absl::InvalidArgumentError("cannot read " + path + "; is the path right?");
   std::ostringstream text;

@@ -71,6 +71,13 @@ Action DeclareRunsCancel(CLI::App& app) {
     request.set_run_id(*id);
     v1::CancelRunResponse response;
     if (const absl::Status status = context.Ask(request, response); !status.ok()) return context.Fail(status);
+    const v1::RunState state = response.run().state();
+    if (state == v1::RUN_STATE_CREATED || state == v1::RUN_STATE_RUNNING) {
+      context.Say(
+          absl::StrFormat("run %d is being cancelled: its hosts were told to stop; fleetmark runs watch %d "
+                          "shows when they have",
+                          *id, *id));
+    }
     return context.Print(response.run(), TasksTable(response.run()));
   };
 }

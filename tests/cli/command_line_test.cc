@@ -267,6 +267,15 @@ TEST_F(CommandLineTest, CtrlCCancelsTheRun) {
   EXPECT_THAT(result.err, HasSubstr("cancelling run 12"));
 }
 
+TEST_F(CommandLineTest, ACancelThatIsUnderWayIsSaid) {
+  client.run = Frame(v1::RUN_STATE_RUNNING, v1::TASK_STATE_RUNNING).run();
+  const Result result = Run({"runs", "cancel", "12"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.err, HasSubstr("run 12 is being cancelled"));
+  client.run.set_state(v1::RUN_STATE_CANCELLED);
+  EXPECT_THAT(Run({"runs", "cancel", "12"}).err, IsEmpty());
+}
+
 TEST_F(CommandLineTest, CtrlCOfAWatchLeavesTheRunAlone) {
   client.run.set_id(12);
   client.watches = {
@@ -284,6 +293,12 @@ TEST_F(CommandLineTest, ALostCollectorIsWaitedFor) {
   const Result result = Run({"run", "--all"});
   EXPECT_EQ(result.code, 0);
   EXPECT_THAT(result.err, HasSubstr("lost the collector"));
+}
+
+TEST_F(CommandLineTest, ADirectoryIsNoSuite) {
+  const Result result = Run({"suites", "add", "/"});
+  EXPECT_EQ(result.code, kExitUsage);
+  EXPECT_EQ(result.err, "fleetmark: / is a directory; name one suite file in it\n");
 }
 
 TEST_F(CommandLineTest, LabelsAreSetAndRemoved) {
