@@ -181,7 +181,7 @@ TEST(DiskProfileRefusesTest, RampAsLongAsTheJob) {
 
 // C-094 (a)
 TEST(DiskProfileRefusesTest, TooLittleRoom) {
-  const test::TempDirectory target;
+  const test::TempDirectory target(test::DirectoryOnDisk());
   test::FakeWorkContext context(DiskProfileEntry().descriptor, {});
   context.target = context.scratch = target.path();
   context.room = SkippedError("needs 1.1 GB and 1.1 GB of reserve, 0.5 GB are free");
