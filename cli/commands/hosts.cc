@@ -15,7 +15,7 @@ std::shared_ptr<std::string> AddHostArgument(CLI::App& app) {
 }
 
 int ShowHost(Context& context, const v1::Host& host) {
-  return context.Print(host, HostTables(host), HostTables(host).front());
+  return context.Print(host, HostTables(host), HostCsv(host));
 }
 
 int ShowInList(Context& context, const v1::Host& host) {

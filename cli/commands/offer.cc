@@ -50,8 +50,7 @@ Action DeclareWorkloads(CLI::App& app) {
     for (const v1::OfferedWorkload& offered : response.workloads()) {
       names.push_back(offered.workload().name());
       if (offered.workload().name() == *name) {
-        const std::vector<Table> tables = WorkloadTables(offered);
-        return context.Print(offered, tables, tables.front());
+        return context.Print(offered, WorkloadTables(offered), WorkloadCsv(offered));
       }
     }
     return context.Fail(NotThere("workload", *name, names));

@@ -145,7 +145,9 @@ std::vector<Table> HostTables(const v1::Host& host) {
 
 Table DisksTable(const std::vector<v1::Host>& hosts) {
   Table table{.columns = {{.header = "host"},
-                          {.header = "target"},
+                          {.header = "target", .where = Column::Where::kTableOnly},
+                          {.header = "target", .where = Column::Where::kCsvOnly},
+                          {.header = "default", .where = Column::Where::kCsvOnly},
                           {.header = "path"},
                           {.header = "file system"},
                           {.header = "stack"},
@@ -162,7 +164,8 @@ Table DisksTable(const std::vector<v1::Host>& hosts) {
       if (state.empty()) state = target.memory_backed() ? "ok, memory-backed" : "ok";
       table.rows.push_back(
           {Cell::Text(host.name()), Cell::Text(target.name() + (target.is_default() ? " (default)" : "")),
-           Cell::Text(target.path()), target.has_file_system() ? Cell::Text(target.file_system()) : Cell(),
+           Cell::Text(target.name()), Cell::Text(target.is_default() ? "true" : "false"), Cell::Text(target.path()),
+           target.has_file_system() ? Cell::Text(target.file_system()) : Cell(),
            stack.empty() ? Cell() : Cell::Text(stack), disks.empty() ? Cell() : Cell::Text(disks),
            Cell::Number(If(target.has_size_bytes(), target.size_bytes())),
            Cell::Number(If(target.has_free_bytes(), target.free_bytes())), Cell::Text(state)});
@@ -251,7 +254,7 @@ std::vector<Table> WorkloadTables(const v1::OfferedWorkload& offered) {
       .columns = {{.header = "metric"}, {.header = "unit"}, {.header = "better"}, {.header = "meaning"}}};
   for (const v1::MetricDescriptor& metric : workload.metrics()) {
     metrics.rows.push_back({Cell::Text(metric.name() + (metric.classic() ? " (classic)" : "")),
-                            Cell::Text(std::string(UnitName(UnitFromProto(metric.unit())))),
+                            Cell::Text(DescribeUnit(UnitFromProto(metric.unit()))),
                             Cell::Text(std::string(DirectionText(DirectionFromProto(metric.direction())))),
                             Cell::Text(metric.description() + (metric.has_latency() ? "; with latency" : ""))});
   }

@@ -4,11 +4,30 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "common/parameters/parameters.h"
 #include "common/units/format.h"
 
 namespace fleetmark {
 namespace {
+
+std::string DescribeRange(const v1::ParameterDescriptor& parameter) {
+  const auto bound = [&](bool has, double value) {
+    if (!has) return std::string();
+    v1::ParameterValue number;
+    number.set_number(value);
+    return FormatParameter(parameter, number);
+  };
+  std::vector<std::string> parts;
+  const std::string low = bound(parameter.has_minimum(), parameter.minimum());
+  const std::string high = bound(parameter.has_maximum(), parameter.maximum());
+  if (!low.empty() || !high.empty()) parts.push_back(absl::StrCat(low, " ... ", high));
+  if (parameter.has_multiple_of()) parts.push_back(absl::StrCat("multiples of ", bound(true, parameter.multiple_of())));
+  if (!parameter.below().empty()) parts.push_back(absl::StrCat("below ", parameter.below()));
+  return absl::StrJoin(parts, ", ");
+}
+
+}  // namespace
 
 std::string DescribeType(const v1::ParameterDescriptor& parameter) {
   switch (parameter.type()) {
@@ -29,19 +48,13 @@ std::string DescribeType(const v1::ParameterDescriptor& parameter) {
   }
 }
 
-std::string DescribeRange(const v1::ParameterDescriptor& parameter) {
-  const auto bound = [&](bool has, double value) {
-    if (!has) return std::string();
-    v1::ParameterValue number;
-    number.set_number(value);
-    return FormatParameter(parameter, number);
-  };
-  const std::string low = bound(parameter.has_minimum(), parameter.minimum());
-  const std::string high = bound(parameter.has_maximum(), parameter.maximum());
-  return low.empty() && high.empty() ? "" : absl::StrCat(low, " ... ", high);
+std::string DescribeRole(const v1::ParameterDescriptor& parameter) {
+  return parameter.role() == v1::PARAMETER_ROLE_DERIVED ? "derived" : "identity";
 }
 
-}  // namespace
+std::string DescribeUnit(Unit unit) {
+  return absl::StrReplaceAll(std::string(UnitName(unit)), {{"_per_second", "/s"}});
+}
 
 Table ParameterTable(const v1::WorkloadDescriptor& workload) {
   Table table;
@@ -53,8 +66,7 @@ Table ParameterTable(const v1::WorkloadDescriptor& workload) {
         {Cell::Text(parameter.name()), Cell::Text(DescribeType(parameter)),
          Cell::Text(parameter.has_default_value() ? FormatParameter(parameter, parameter.default_value())
                                                   : std::string("from the machine")),
-         Cell::Text(DescribeRange(parameter)),
-         Cell::Text(parameter.role() == v1::PARAMETER_ROLE_DERIVED ? "derived" : "identity"),
+         Cell::Text(DescribeRange(parameter)), Cell::Text(DescribeRole(parameter)),
          Cell::Text(parameter.description())});
   }
   table.notes.push_back("identity: must be equal for a comparison; derived: follows from the machine");

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "common/render/table.h"
+#include "common/units/units.h"
 #include "fleetmark/v1/inventory.pb.h"
 #include "fleetmark/v1/workload.pb.h"
 
@@ -11,6 +12,13 @@ namespace fleetmark {
 
 // A row per parameter: type, default, range, role, meaning.
 Table ParameterTable(const v1::WorkloadDescriptor& workload);
+
+// "size", "duration", "direct | cached"; and "identity" or "derived".
+std::string DescribeType(const v1::ParameterDescriptor& parameter);
+std::string DescribeRole(const v1::ParameterDescriptor& parameter);
+
+// "bytes/s", "operations/s", "seconds": a unit in words, for people; programs get UnitName.
+std::string DescribeUnit(Unit unit);
 
 // "exactly 3", "at least 6, at most 15, 5 min"; "" without a rule.
 std::string DescribeRule(const v1::RepetitionRule& rule);

@@ -33,6 +33,28 @@ TEST(DescriptionsTest, DisksCarryTheirModelWhereThereIsOne) {
   EXPECT_EQ(DescribeDisks(target), "vda, sdb (Electra 6G)");
 }
 
+TEST(DescriptionsTest, ARangeNamesItsStepsAndWhatItMustStayBelow) {
+  v1::WorkloadDescriptor workload;
+  v1::ParameterDescriptor& size = *workload.add_parameters();
+  size.set_type(v1::PARAMETER_TYPE_BYTES);
+  size.set_minimum(16 << 20);
+  size.set_maximum(1 << 30);
+  size.set_multiple_of(1 << 20);
+  v1::ParameterDescriptor& ramp = *workload.add_parameters();
+  ramp.set_type(v1::PARAMETER_TYPE_SECONDS);
+  ramp.set_below("seconds");
+  const Table table = ParameterTable(workload);
+  EXPECT_EQ(table.rows[0][3].text, "16 MiB ... 1 GiB, multiples of 1 MiB");
+  EXPECT_EQ(table.rows[1][3].text, "below seconds");
+}
+
+TEST(DescriptionsTest, UnitsAreReadByPeople) {
+  EXPECT_EQ(DescribeUnit(Unit::kBytesPerSecond), "bytes/s");
+  EXPECT_EQ(DescribeUnit(Unit::kOperationsPerSecond), "operations/s");
+  EXPECT_EQ(DescribeUnit(Unit::kSeconds), "seconds");
+  EXPECT_EQ(DescribeUnit(Unit::kNone), "");
+}
+
 TEST(DescriptionsTest, AParameterOfANewerProgramIsShownAsUnknown) {
   v1::WorkloadDescriptor workload;
   v1::ParameterDescriptor& parameter = *workload.add_parameters();
