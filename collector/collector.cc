@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "collector/fresh_directory.h"
 #include "collector/ingest/ingest.h"
 #include "collector/pki/authority.h"
 #include "collector/private_postgres/private_postgres.h"
@@ -114,7 +115,9 @@ class Collector::Parts {
     MakeCores();
     if (const absl::Status status = Listen(); !status.ok()) return status;
     StartThreads();
-    return WriteClientConfig();
+    if (const absl::Status status = WriteClientConfig(); !status.ok()) return status;
+    fresh->Keep();
+    return absl::OkStatus();
   }
 
   absl::Status Shutdown(absl::Duration deadline) {
@@ -160,6 +163,7 @@ class Collector::Parts {
 
  private:
   absl::Status OpenState() {
+    fresh.emplace(options.state_directory, std::vector<std::string>{"lock"});
     if (const absl::Status status = MakeStateDirectory(options.state_directory); !status.ok()) return status;
     absl::StatusOr<DirectoryLock> taken = DirectoryLock::Acquire(options.state_directory);
     if (!taken.ok()) return taken.status();
@@ -193,7 +197,8 @@ class Collector::Parts {
       }
       if (opened.status().code() != absl::StatusCode::kUnavailable) return opened.status();
       if (!std::exchange(said, true)) {
-        LogWarning("collector", absl::StrCat("waiting for the database: ", std::string(opened.status().message())));
+        LogWarning("collector", absl::StrCat("waiting for the database: ", std::string(opened.status().message()),
+                                             "; start it, or stop this collector and mend --database"));
       }
       if (stop.WaitFor(absl::Seconds(2))) return absl::CancelledError("stopped while waiting for the database");
     }
@@ -322,6 +327,7 @@ class Collector::Parts {
     return absl::OkStatus();
   }
 
+  std::optional<FreshDirectory> fresh;  // of a start that does not succeed nothing is left
   std::optional<DirectoryLock> lock;
   std::unique_ptr<PrivatePostgres> postgres;
   std::unique_ptr<Store> store;

@@ -8,10 +8,13 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "collector/collector.h"
+#include "collector/fresh_directory.h"
 #include "collector/options.h"
 #include "collector/pki/authority.h"
 #include "common/enroll/enroll_client.h"
@@ -19,7 +22,12 @@
 #include "common/lifecycle/thread_name.h"
 #include "common/log/log.h"
 #include "common/pki/files.h"
+#include "common/pki/join_line.h"
+#include "common/render/json.h"
+#include "common/render/output.h"
+#include "common/render/table.h"
 #include "common/text/text.h"
+#include "common/usage/usage.h"
 
 namespace fleetmark::collector {
 namespace {
@@ -97,6 +105,9 @@ int Start(const CollectorOptions& options, const StopSignal& stop) {
 }
 
 int Join(const CollectorOptions& options, const std::string& line) {
+  // Before anything is made: a mistyped line leaves nothing behind.
+  if (const auto parsed = ParseJoinLine(line); !parsed.ok()) return Fail(parsed.status());
+  FreshDirectory fresh(options.state_directory, {"lock"});
   if (const absl::Status made = MakePrivateDirectory(options.state_directory); !made.ok()) return Fail(made);
   const absl::StatusOr<DirectoryLock> lock = DirectoryLock::Acquire(options.state_directory);
   if (!lock.ok()) return Fail(lock.status());
@@ -110,6 +121,7 @@ int Join(const CollectorOptions& options, const std::string& line) {
   enroll.how_to_reset = absl::StrCat("remove ", options.state_directory, "/pki");
   const absl::StatusOr<EnrolledIdentity> enrolled = EnrollWithLine(enroll);
   if (!enrolled.ok()) return Fail(enrolled.status());
+  fresh.Keep();
   std::fputs(absl::StrCat("This collector (", enrolled->identity.id, ") belongs to the fleet of ",
                           absl::StrJoin(enrolled->collectors, ", "),
                           ".\nStart it on the same database: fleetmark-collector start --database ...\n")
@@ -118,15 +130,40 @@ int Join(const CollectorOptions& options, const std::string& line) {
   return 0;
 }
 
-int Status(const CollectorOptions& options) {
+// "pid 12", "address 10.0.0.2:7401", ...: what the ready file says, a line each.
+std::vector<std::pair<std::string, std::string>> FactsOf(const std::string& ready) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  for (const absl::string_view line : absl::StrSplit(ready, '\n', absl::SkipEmpty())) {
+    facts.push_back(absl::StrSplit(line, absl::MaxSplits(' ', 1)));
+  }
+  return facts;
+}
+
+std::string ShowStatus(const std::string& state, const std::string& ready, OutputMode output) {
+  if (output == OutputMode::kTable) return absl::StrCat(state, "\n", ready);
+  Table table{.columns = {{.header = "state"}}, .rows = {{Cell::Text(state)}}};
+  JsonWriter json;
+  json.BeginObject().Key("state").String(state);
+  for (const auto& [name, value] : FactsOf(ready)) {
+    table.columns.push_back({.header = name});
+    table.rows.front().push_back(Cell::Text(value));
+    json.Key(name).String(value);
+  }
+  return output == OutputMode::kCsv ? RenderCsv(table) : json.EndObject().text() + "\n";
+}
+
+int Status(const CollectorOptions& options, OutputMode output) {
   const absl::StatusOr<std::string> ready = ReadSmallFile(ReadyFile(options.state_directory));
   const absl::StatusOr<DirectoryLock> lock = DirectoryLock::Acquire(options.state_directory);
   if (!lock.ok() && lock.status().code() == absl::StatusCode::kFailedPrecondition) {
-    std::fputs(ready.ok() ? absl::StrCat("running\n", *ready).c_str() : "starting\n", stdout);
+    std::fputs(ShowStatus(ready.ok() ? "running" : "starting", ready.ok() ? *ready : "", output).c_str(), stdout);
     return 0;
   }
-  return Fail(
-      absl::UnavailableError(absl::StrCat("no collector runs with the state directory ", options.state_directory)));
+  const absl::Status none =
+      absl::UnavailableError(absl::StrCat("no collector runs with the state directory ", options.state_directory,
+                                          "; start one with fleetmark-collector, or give its --state-dir"));
+  if (output == OutputMode::kJson) std::fputs(RenderJsonError(none, 1).c_str(), stdout);
+  return Fail(none);
 }
 
 }  // namespace
@@ -155,14 +192,18 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop) {
                  "results an agent sends in one message (256KiB); less is sent again when a slow link breaks");
   const CLI::App* start = app.add_subcommand("start", "run the collector (the default)");
   CLI::App* join = app.add_subcommand("join", "make this a further collector of a fleet");
-  join->add_option("LINE", line, "what `fleetmark hosts invite --collector` printed")->required();
-  const CLI::App* status = app.add_subcommand("status", "whether a collector runs here, and where it listens");
+  join->add_option("LINE", line, "what `fleetmark collectors invite` printed")->required();
+  CLI::App* status = app.add_subcommand("status", "whether a collector runs here, and where it listens");
+  std::string output = "table";
+  status->add_option("--output", output, "table, json or csv")
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    return Fail(absl::InvalidArgumentError(absl::StrCat(error.what(), "; see fleetmark-collector --help")));
+    return Fail(absl::InvalidArgumentError(ExplainUsage(app, error)));
   }
   const absl::StatusOr<CollectorOptions> options = MakeOptions(flags, version);
   if (!options.ok()) {
@@ -170,7 +211,7 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop) {
     return 2;
   }
   if (join->parsed()) return Join(*options, line);
-  if (status->parsed()) return Status(*options);
+  if (status->parsed()) return Status(*options, OutputModeFromName(output).value_or(OutputMode::kTable));
   (void)start;
   return Start(*options, stop);
 }

@@ -128,6 +128,8 @@ void Database::Report(const absl::Status& status) {
   {
     MutexLock lock(mutex_);
     const absl::Time now = absl::Now();
+    seen_ = seen_ || !down;
+    if (!seen_) return;
     if (down && (!down_ || now - last_report_ >= absl::Minutes(1)) && now - last_report_ >= absl::Seconds(1)) {
       line = absl::StrCat("the database does not take our work: ", std::string(status.message()));
       last_report_ = now;

@@ -3,8 +3,8 @@
 //
 // Owned by the store. Transact() may be called from any thread and blocks it; a thread uses one connection at a time
 // (calls do not nest). A connection that failed is destroyed; the next call builds a new one. After Open() the database
-// may come and go: calls fail with UNAVAILABLE while it is away. The statement timeout does not cover the commit itself:
-// one that waits for a synchronous standby waits as long as that does.
+// may come and go: calls fail with UNAVAILABLE while it is away. The statement timeout does not cover the commit
+// itself: one that waits for a synchronous standby waits as long as that does.
 #pragma once
 
 #include <functional>
@@ -77,6 +77,7 @@ class Database {
   CondVar returned_;
   std::vector<std::unique_ptr<Connection>> idle_ GUARDED_BY(mutex_);
   unsigned count_ GUARDED_BY(mutex_) = 0;  // idle and lent
+  bool seen_ GUARDED_BY(mutex_) = false;   // whoever opens it says himself why that does not succeed
   bool down_ GUARDED_BY(mutex_) = false;
   absl::Time last_report_ GUARDED_BY(mutex_) = absl::InfinitePast();
 };

@@ -92,6 +92,10 @@ absl::Status ErrorInfo::ToStatus(std::string_view what) const {
       if (sqlstate == "42501") {
         return absl::PermissionDeniedError(absl::StrCat(message, "; grant it to the role, or connect as the owner"));
       }
+      if (absl::StrContains(text, "definition of service")) {
+        return absl::UnauthenticatedError(
+            absl::StrCat(message, "; define it in ~/.pg_service.conf (or the file that PGSERVICEFILE names)"));
+      }
       return absl::UnauthenticatedError(
           absl::StrCat(message, absl::StrContains(text, "does not exist")
                                     ? "; create role and database first (createuser, createdb)"

@@ -92,8 +92,7 @@ absl::StatusOr<Enrolled> PostgresTrustStore::Enroll(
           "the token is unknown here: mistyped, or of another fleet; ask for a new invitation");
     }
     if (token[0].Bool(3)) {
-      return absl::PermissionDeniedError(
-          "the token has been used already; each joins one machine: ask for a new invitation");
+      return absl::PermissionDeniedError("the token has been used already; each works once: ask for a new invitation");
     }
     if (token[0].Bool(4)) return absl::PermissionDeniedError("the token has expired; ask for a new invitation");
 

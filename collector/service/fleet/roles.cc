@@ -7,13 +7,29 @@
 namespace fleetmark::collector {
 namespace {
 
-constexpr std::pair<std::string_view, v1::Role> kMethods[] = {
-    {"GetStatus", v1::ROLE_VIEWER},   {"ListHosts", v1::ROLE_VIEWER},     {"GetHost", v1::ROLE_VIEWER},
-    {"LabelHost", v1::ROLE_OPERATOR}, {"RenameHost", v1::ROLE_OPERATOR},  {"RemoveHost", v1::ROLE_ADMIN},
-    {"CreateInvite", v1::ROLE_ADMIN}, {"ListWorkloads", v1::ROLE_VIEWER}, {"ListSuites", v1::ROLE_VIEWER},
-    {"AddSuite", v1::ROLE_OPERATOR},  {"CreateRun", v1::ROLE_OPERATOR},   {"ListRuns", v1::ROLE_VIEWER},
-    {"GetRun", v1::ROLE_VIEWER},      {"CancelRun", v1::ROLE_OPERATOR},   {"WatchRun", v1::ROLE_VIEWER},
-    {"Compare", v1::ROLE_VIEWER},
+struct Method {
+  std::string_view name;
+  v1::Role least;
+  std::string_view doing;  // what a person would say of it
+};
+
+constexpr Method kMethods[] = {
+    {"GetStatus", v1::ROLE_VIEWER, "asking for the collector's state"},
+    {"ListHosts", v1::ROLE_VIEWER, "listing the hosts"},
+    {"GetHost", v1::ROLE_VIEWER, "looking at a host"},
+    {"LabelHost", v1::ROLE_OPERATOR, "labelling a host"},
+    {"RenameHost", v1::ROLE_OPERATOR, "renaming a host"},
+    {"RemoveHost", v1::ROLE_ADMIN, "removing a host"},
+    {"CreateInvite", v1::ROLE_ADMIN, "inviting"},
+    {"ListWorkloads", v1::ROLE_VIEWER, "listing the workloads"},
+    {"ListSuites", v1::ROLE_VIEWER, "listing the suites"},
+    {"AddSuite", v1::ROLE_OPERATOR, "adding a suite"},
+    {"CreateRun", v1::ROLE_OPERATOR, "starting a run"},
+    {"ListRuns", v1::ROLE_VIEWER, "listing the runs"},
+    {"GetRun", v1::ROLE_VIEWER, "looking at a run"},
+    {"CancelRun", v1::ROLE_OPERATOR, "cancelling a run"},
+    {"WatchRun", v1::ROLE_VIEWER, "watching a run"},
+    {"Compare", v1::ROLE_VIEWER, "comparing"},
 };
 
 std::string_view NameOf(v1::Role role) {
@@ -46,10 +62,10 @@ absl::StatusOr<Caller> CallerOf(const Peer& peer) {
 }
 
 absl::Status CheckRole(const Caller& caller, std::string_view method) {
-  for (const auto& [name, least] : kMethods) {
+  for (const auto& [name, least, doing] : kMethods) {
     if (name != method) continue;
     if (caller.role >= least) return absl::OkStatus();
-    return absl::PermissionDeniedError(absl::StrCat(Text(method), " needs the role ", Text(NameOf(least)), "; ",
+    return absl::PermissionDeniedError(absl::StrCat(Text(doing), " needs the role ", Text(NameOf(least)), "; ",
                                                     caller.name, " is ", Text(NameOf(caller.role)),
                                                     "; an admin can invite you with another role"));
   }

@@ -53,6 +53,13 @@ TEST(ErrorMappingTest, WithoutASqlStateTheTextDecides) {
   EXPECT_EQ(ClassifyError("", "session is read-only", true).kind, ErrorKind::kFull);
 }
 
+TEST(ErrorMappingTest, AServiceThatIsNotDefinedIsToBeDefined) {
+  const absl::Status status = ClassifyError("", "definition of service \"nosuch\" not found", true).ToStatus("connect");
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("define it in ~/.pg_service.conf"));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("password")));
+}
+
 TEST(ErrorMappingTest, MessagesAreOneLineWithoutSecrets) {
   const absl::Status status =
       ClassifyError("", "connect to postgres://u:s3cret@h/db failed:\n\tNo route\n\x1b[31m", true).ToStatus("open");
