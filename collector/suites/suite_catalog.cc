@@ -1,5 +1,7 @@
 #include "collector/suites/suite_catalog.h"
 
+#include <google/protobuf/util/message_differencer.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -100,6 +102,18 @@ absl::StatusOr<v1::Suite> SuiteCatalog::Add(const std::string& text, const std::
   for (const v1::WorkloadDescriptor& workload : workloads) {
     if (workload.name() != suite->name()) continue;
     return absl::AlreadyExistsError(absl::StrCat(suite->name(), " is a workload's name; choose another for the suite"));
+  }
+  const absl::StatusOr<std::vector<v1::Suite>> added = store_.ListSuites();
+  if (!added.ok()) return added.status();
+  // Runs name the suite they measured by its version: what stood under it stays.
+  if (const v1::Suite* there = FindIn(*added, suite->name(), 0); there != nullptr) {
+    const bool same =
+        there->version() == suite->version() && google::protobuf::util::MessageDifferencer::Equals(*there, *suite);
+    if (!same && suite->version() <= there->version()) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("suite ", suite->name(), "@", there->version(),
+                       " is there already; give the changed text version: ", there->version() + 1));
+    }
   }
   if (const absl::Status stored = store_.PutSuite(*suite, text, who); !stored.ok()) return stored;
   return suite;

@@ -121,6 +121,11 @@ TEST_F(StoreTest, CertificatesSuitesAndTheAuditTrailAreKept) {
   ASSERT_TRUE(store_->suites().PutSuite(suite, "text", "alice").ok());
   suite.set_version(2);
   ASSERT_TRUE(store_->suites().PutSuite(suite, "text", "alice").ok());
+  EXPECT_TRUE(store_->suites().PutSuite(suite, "text", "bob").ok()) << "the same again";
+  suite.mutable_entries(0)->set_workload("host.clock");
+  EXPECT_TRUE(absl::IsAlreadyExists(store_->suites().PutSuite(suite, "changed", "bob")));
+  suite.set_version(1);
+  EXPECT_TRUE(absl::IsAlreadyExists(store_->suites().PutSuite(suite, "changed", "bob")));
   const auto suites = store_->suites().ListSuites();
   ASSERT_EQ(suites->size(), 1U);
   EXPECT_EQ((*suites)[0].version(), 2U);

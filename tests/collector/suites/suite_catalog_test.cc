@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "agent/workloads/workload.h"
 #include "collector/suites/shipped.h"
 #include "collector/suites/suite_check.h"
@@ -108,6 +109,26 @@ TEST(SuiteCatalogTest, UsersAddTheirOwnButNotInPlaceOfOthers) {
   EXPECT_TRUE(catalog.Find("mine", kWorkloads).ok());
   EXPECT_EQ(catalog.List()->back().name(), "mine");
   EXPECT_EQ(catalog.List()->front().name(), "quick") << "the default comes first";
+}
+
+// A run that says mine@1 was measured with the text that mine@1 has.
+TEST(SuiteCatalogTest, AVersionKeepsItsText) {
+  FakeSuiteStore store;
+  SuiteCatalog catalog(store);
+  const auto add = [&](int version, const std::string& seconds) {
+    return catalog
+        .Add(absl::StrCat("name: \"mine\" version: ", version, " entries { workload: \"host.clock\" parameters { key: ",
+                          "\"seconds\" value: \"", seconds, "\" } }"),
+             "f", kWorkloads, "ada")
+        .status();
+  };
+  ASSERT_TRUE(add(2, "1s").ok()) << add(2, "1s");
+  EXPECT_TRUE(add(2, "1s").ok()) << "the same text again";
+  const absl::Status changed = add(2, "2s");
+  EXPECT_EQ(changed.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(std::string(changed.message()), HasSubstr("mine@2 is there already; give the changed text version: 3"));
+  EXPECT_EQ(add(1, "2s").code(), absl::StatusCode::kAlreadyExists) << "an older version was used, too";
+  EXPECT_TRUE(add(3, "2s").ok());
 }
 
 }  // namespace
