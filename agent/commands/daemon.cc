@@ -43,6 +43,10 @@ int Fail(const absl::Status& status) {
 
 void ShowIdentity(const std::string& state_directory) {
   const absl::StatusOr<TlsMaterial> material = LoadTlsMaterial(IdentityFiles(state_directory));
+  if (absl::IsNotFound(material.status())) {
+    std::cout << "identity     none: this machine has joined no fleet\n";
+    return;
+  }
   if (!material.ok()) {
     std::cout << "identity     none: " << EscapeForTerminal(std::string(material.status().message())) << "\n";
     return;
@@ -124,7 +128,7 @@ int ShowStatus(const Places& places) {
     std::cout << "             " << EscapeForTerminal(std::string(config.status().message())) << "\n";
   }
   if (!FileExists(state_directory)) {
-    std::cout << "agent        not running: it has never been started here\n";
+    std::cout << "agent        not running; first type the line of `fleetmark hosts invite` here: it joins a fleet\n";
     return kFailed;
   }
   const absl::StatusOr<DirectoryLock> lock = DirectoryLock::Acquire(state_directory);
@@ -134,7 +138,10 @@ int ShowStatus(const Places& places) {
               << "\n";
     return kOk;
   }
-  std::cout << "agent        not running; start it with: fleetmark-agent start\n";
+  const bool joined = FileExists(IdentityFiles(state_directory).certificate_file);
+  std::cout << "agent        not running; "
+            << (joined ? "start it with: fleetmark-agent start\n"
+                       : "first type the line of `fleetmark hosts invite` here: it joins a fleet\n");
   const std::string spool = state_directory + "/spool.db";
   if (lock.ok() && FileExists(spool)) ShowSpool(spool);
   return kFailed;

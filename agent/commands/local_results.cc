@@ -1,8 +1,12 @@
 #include "agent/commands/local_results.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -94,19 +98,6 @@ std::string ParametersText(const v1::TaskStarted& started) {
   return entry.ok() ? DescribeNonDefaults((*entry)->descriptor, values) : std::string();
 }
 
-std::string OutcomeText(const v1::TaskFinished& finished) {
-  switch (finished.outcome()) {
-    case v1::TASK_OUTCOME_SKIPPED:
-      return "skipped";
-    case v1::TASK_OUTCOME_CANCELLED:
-      return "cancelled";
-    case v1::TASK_OUTCOME_INTERRUPTED:
-      return "interrupted";
-    default:
-      return "failed";
-  }
-}
-
 // Collects lines without saying one twice.
 class Lines {
  public:
@@ -120,14 +111,68 @@ class Lines {
   std::set<std::string> seen_;
 };
 
+// What the workload found out for itself: for the whole task, and for each metric where that differs.
+void AddDerived(const v1::TaskResult& result, const std::string& name, Lines& notes) {
+  const absl::StatusOr<const WorkloadEntry*> entry =
+      FindWorkload(result.started().workload(), result.started().version());
+  const auto text = [&](const std::string& parameter, const v1::ParameterValue& value) {
+    if (!entry.ok()) return FormatParameterValue(value);
+    const absl::StatusOr<const v1::ParameterDescriptor*> descriptor = FindParameter((*entry)->descriptor, parameter);
+    return descriptor.ok() ? FormatParameter(**descriptor, value) : FormatParameterValue(value);
+  };
+  std::map<std::string, std::vector<std::string>> values;
+  const auto add = [&](const std::string& parameter, const v1::ParameterValue& value) {
+    std::vector<std::string>& list = values[parameter];
+    std::string spelled = text(parameter, value);
+    if (std::find(list.begin(), list.end(), spelled) == list.end()) list.push_back(std::move(spelled));
+  };
+  for (const auto& [parameter, value] : result.finished().derived_parameters()) add(parameter, value);
+  for (const v1::Repetition& repetition : result.repetitions()) {
+    for (const v1::Measurement& measurement : repetition.measurements()) {
+      for (const auto& [parameter, value] : measurement.derived_parameters()) add(parameter, value);
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [parameter, list] : values) {
+    parts.push_back(absl::StrCat(parameter, "=", absl::StrJoin(list, " or ")));
+  }
+  if (!parts.empty()) notes.Add(absl::StrCat(name, " here: ", absl::StrJoin(parts, ", ")));
+}
+
+// Each flag with its evidence and the metrics it is about; those of the whole task are about all.
+void AddFlags(const v1::TaskResult& result, Lines& flags) {
+  std::set<std::string> of_all;
+  for (const v1::Flag& flag : result.finished().flags()) {
+    of_all.insert(flag.name());
+    flags.Add(absl::StrCat(flag.name(), ": ", flag.evidence()));
+  }
+  std::vector<std::pair<std::pair<std::string, std::string>, std::vector<std::string>>> groups;
+  for (const v1::MetricSummary& metric : result.metrics()) {
+    for (const v1::Flag& flag : metric.flags()) {
+      if (of_all.contains(flag.name())) continue;
+      const std::pair<std::string, std::string> key(flag.name(), flag.evidence());
+      auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& known) { return known.first == key; });
+      if (group == groups.end()) {
+        groups.emplace_back(key, std::vector<std::string>());
+        group = std::prev(groups.end());
+      }
+      group->second.push_back(metric.metric());
+    }
+  }
+  for (const auto& [flag, metrics] : groups) {
+    std::string line = absl::StrCat(flag.first, ", ", metrics.front());
+    if (metrics.size() > 1) absl::StrAppend(&line, " and ", metrics.size() - 1, " more");
+    flags.Add(absl::StrCat(line, ": ", flag.second));
+  }
+}
+
 void AddNotes(const v1::TaskResult& result, Lines& notes, Lines& flags) {
   const v1::TaskFinished& finished = result.finished();
   const std::string name = absl::StrCat(result.started().workload(), "@", result.started().version());
   if (finished.outcome() != v1::TASK_OUTCOME_SUCCEEDED) {
-    notes.Add(absl::StrCat(name, " ", OutcomeText(finished), ": ", finished.reason()));
+    notes.Add(absl::StrCat(name, " ", OutcomeText(finished.outcome()), ": ", finished.reason()));
   }
   for (const v1::MetricSummary& metric : result.metrics()) {
-    for (const v1::Flag& flag : metric.flags()) flags.Add(absl::StrCat(flag.name(), ": ", flag.evidence()));
     if (metric.excluded() > 0) {
       std::vector<std::string> names;
       for (const v1::Flag& flag : metric.flags()) names.push_back(flag.name());
@@ -138,23 +183,26 @@ void AddNotes(const v1::TaskResult& result, Lines& notes, Lines& flags) {
       notes.Add("unverified: no device counter could vouch for the values of this target");
     }
   }
-  for (const v1::Flag& flag : finished.flags()) flags.Add(absl::StrCat(flag.name(), ": ", flag.evidence()));
-  std::vector<std::string> derived;
-  const absl::StatusOr<const WorkloadEntry*> entry =
-      FindWorkload(result.started().workload(), result.started().version());
-  const auto text = [&](const std::string& parameter, const v1::ParameterValue& value) {
-    if (!entry.ok()) return FormatParameterValue(value);
-    const absl::StatusOr<const v1::ParameterDescriptor*> descriptor = FindParameter((*entry)->descriptor, parameter);
-    return descriptor.ok() ? FormatParameter(**descriptor, value) : FormatParameterValue(value);
-  };
-  for (const auto& [parameter, value] :
-       ParameterMap(finished.derived_parameters().begin(), finished.derived_parameters().end())) {
-    derived.push_back(absl::StrCat(parameter, "=", text(parameter, value)));
-  }
-  if (!derived.empty()) notes.Add(absl::StrCat(name, " here: ", absl::StrJoin(derived, ", ")));
+  AddFlags(result, flags);
+  AddDerived(result, name, notes);
 }
 
 }  // namespace
+
+std::string OutcomeText(v1::TaskOutcome outcome) {
+  switch (outcome) {
+    case v1::TASK_OUTCOME_SUCCEEDED:
+      return "succeeded";
+    case v1::TASK_OUTCOME_SKIPPED:
+      return "skipped";
+    case v1::TASK_OUTCOME_CANCELLED:
+      return "cancelled";
+    case v1::TASK_OUTCOME_INTERRUPTED:
+      return "interrupted";
+    default:
+      return "failed";
+  }
+}
 
 void SummarizeResult(v1::TaskResult& result) {
   result.clear_metrics();

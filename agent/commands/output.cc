@@ -8,13 +8,9 @@
 #include "common/text/text.h"
 
 namespace fleetmark::agent {
-namespace {
-
-void WriteError(const std::string& message) {
+void Say(const std::string& message) {
   WriteAll(STDERR_FILENO, absl::StrCat("fleetmark-agent: ", EscapeForTerminal(CleanUtf8(message)), "\n")).IgnoreError();
 }
-
-}  // namespace
 
 int Print(const OutputOptions& options, const std::vector<Table>& tables, const Table& csv,
           const google::protobuf::Message& message) {
@@ -34,13 +30,13 @@ int Print(const OutputOptions& options, const std::vector<Table>& tables, const 
   }
   const absl::Status written = WriteStdout(text);
   if (written.ok() || absl::IsCancelled(written)) return kExitOk;
-  WriteError(std::string(written.message()));
+  Say(std::string(written.message()));
   return kExitFailed;
 }
 
 int Fail(const OutputOptions& options, const absl::Status& status, int exit_code) {
   if (options.mode == OutputMode::kJson) WriteStdout(RenderJsonError(status, exit_code)).IgnoreError();
-  WriteError(std::string(status.message()));
+  Say(std::string(status.message()));
   return exit_code;
 }
 

@@ -32,6 +32,9 @@ struct OutputOptions {
 int Print(const OutputOptions& options, const std::vector<Table>& tables, const Table& csv,
           const google::protobuf::Message& message);
 
+// One line on stderr.
+void Say(const std::string& message);
+
 // One line on stderr, in JSON mode an {"error":...} document on stdout besides. Returns `exit_code`.
 int Fail(const OutputOptions& options, const absl::Status& status, int exit_code);
 // With the code of its kind: usage for bad arguments, nothing matched for unknown names.

@@ -18,9 +18,9 @@
 #include "agent/config/agent_config.h"
 #include "agent/executor/executor.h"
 #include "agent/inventory/inventory.h"
-#include "common/views/comparison_tables.h"
 #include "common/parameters/parameters.h"
 #include "common/text/text.h"
+#include "common/views/comparison_tables.h"
 
 namespace fleetmark::agent {
 namespace {
@@ -89,6 +89,11 @@ absl::Status AddTypedTarget(std::string& typed, v1::AgentConfig& config) {
   if (::realpath(typed.c_str(), real) == nullptr) {
     return absl::NotFoundError(
         absl::StrCat("--target ", typed, ": ", strerror(errno), "; give a directory on the disk to measure"));
+  }
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(real, ignored)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--target ", typed, ": is not a directory; give a directory on the disk to measure"));
   }
   std::string name = EscapeForTerminal(CleanUtf8(std::filesystem::path(real).filename().string()));
   for (const v1::TargetConfig& target : config.targets()) {
@@ -220,6 +225,12 @@ v1::TaskResult RunTask(const v1::StartTask& task, Executor::Dependencies depende
   return result;
 }
 
+std::string DescribeFailure(const v1::StartTask& task, const v1::TaskFinished& finished) {
+  return absl::StrCat(task.workload(), task.target().empty() ? "" : absl::StrCat(" on ", task.target()), " ",
+                      OutcomeText(finished.outcome()), ": ",
+                      finished.reason().empty() ? "no reason was given" : finished.reason());
+}
+
 }  // namespace
 
 int RunHere(RunOptions options, StopSignal& stop, const std::vector<WorkloadEntry>& table,
@@ -247,8 +258,10 @@ int RunHere(RunOptions options, StopSignal& stop, const std::vector<WorkloadEntr
   bool all_succeeded = true;
   for (const v1::StartTask& task : *tasks) {
     if (stop.requested()) break;
-    *results.add_results() = RunTask(task, dependencies, options.output, stop);
-    all_succeeded = all_succeeded && results.results().rbegin()->finished().outcome() == v1::TASK_OUTCOME_SUCCEEDED;
+    const v1::TaskResult& result = *results.add_results() = RunTask(task, dependencies, options.output, stop);
+    if (result.finished().outcome() == v1::TASK_OUTCOME_SUCCEEDED) continue;
+    all_succeeded = false;
+    if (!stop.requested()) Say(DescribeFailure(task, result.finished()));
   }
   if (stop.requested()) return Fail(options.output, absl::CancelledError("cancelled; nothing was left behind"));
   const v1::CompareResponse comparison = CompareLocal(results);

@@ -22,6 +22,13 @@ std::optional<T> If(bool has, const T& value) {
 
 Cell TextOrUnknown(const std::string& text) { return text.empty() ? Cell() : Cell::Text(text); }
 
+// Memory and caches are sold and shown in powers of two; programs get the plain number.
+Cell BinaryBytes(std::optional<double> bytes) {
+  Cell cell = Cell::Number(bytes, Unit::kBytes);
+  if (bytes.has_value()) cell.text = FormatQuantity(*bytes, Unit::kBytes, UnitFamily::kIec);
+  return cell;
+}
+
 // A fact and its value; what could not be read is unknown, and why stands under the table.
 struct Fact {
   std::string name;
@@ -40,15 +47,19 @@ std::vector<Fact> MachineFacts(const v1::Inventory& inventory) {
       {"processor", TextOrUnknown(cpu.model())},
       {"usable CPUs", Cell::Number(If(cpu.has_usable_cpus(), cpu.usable_cpus()), Unit::kNone)},
       {"online CPUs", Cell::Number(If<double>(cpu.has_online_cpus(), cpu.online_cpus()), Unit::kNone)},
-      {"last-level cache",
-       Cell::Number(If(cpu.has_last_level_cache_bytes(), cpu.last_level_cache_bytes()), Unit::kBytes)},
-      {"memory", Cell::Number(If(memory.has_usable_bytes(), memory.usable_bytes()), Unit::kBytes)},
-      {"memory available", Cell::Number(If(memory.has_available_bytes(), memory.available_bytes()), Unit::kBytes)},
+      {"last-level cache", BinaryBytes(If(cpu.has_last_level_cache_bytes(), cpu.last_level_cache_bytes()))},
+      {"memory", BinaryBytes(If(memory.has_usable_bytes(), memory.usable_bytes()))},
+      {"memory available", BinaryBytes(If(memory.has_available_bytes(), memory.available_bytes()))},
       {"agent", TextOrUnknown(absl::StrCat(inventory.agent_version(), inventory.agent_build().empty() ? "" : ", ",
                                            inventory.agent_build()))},
   };
-  if (memory.has_limit_bytes()) facts.push_back({"memory limit", Cell::Number(memory.limit_bytes(), Unit::kBytes)});
+  if (memory.has_limit_bytes()) facts.push_back({"memory limit", BinaryBytes(memory.limit_bytes())});
   return facts;
+}
+
+std::string ProblemOf(const v1::Target& target) {
+  if (!target.problem().empty() || !target.in_memory()) return target.problem();
+  return "in memory: a disk cannot be measured there";
 }
 
 Table TargetTable(const v1::Inventory& inventory) {
@@ -68,7 +79,7 @@ Table TargetTable(const v1::Inventory& inventory) {
         {Cell::Text(absl::StrCat(target.name(), target.is_default() ? " (default)" : "")), Cell::Text(target.path()),
          TextOrUnknown(target.file_system()), TextOrUnknown(target.mount_point()), TextOrUnknown(DescribeStack(target)),
          TextOrUnknown(DescribeDisks(target)), Cell::Number(If(target.has_size_bytes(), target.size_bytes())),
-         Cell::Number(If(target.has_free_bytes(), target.free_bytes())), Cell::Text(target.problem())});
+         Cell::Number(If(target.has_free_bytes(), target.free_bytes())), Cell::Text(ProblemOf(target))});
   }
   return table;
 }
@@ -95,7 +106,7 @@ std::vector<Table> InventoryTables(const v1::Inventory& inventory) {
   machine.columns = {{.header = "this machine"}, {.header = ""}};
   for (Fact& fact : MachineFacts(inventory)) machine.rows.push_back({Cell::Text(fact.name), std::move(fact.value)});
   for (const v1::UnreadFact& unread : inventory.unread()) {
-    machine.notes.push_back(absl::StrCat(unread.fact(), " could not be read: ", unread.reason()));
+    machine.notes.push_back(absl::StrCat(unread.fact(), " is unknown: ", unread.reason()));
   }
   if (inventory.targets().empty()) {
     machine.notes.push_back("no targets are configured: `fleetmark-agent run` takes any directory with --target");
@@ -108,7 +119,7 @@ Table InventoryCsv(const v1::Inventory& inventory) {
   Table table;
   table.columns = {{.header = "subject"}, {.header = "fact"}, {.header = "value"}};
   const auto add = [&](const std::string& subject, const std::string& fact, Cell value) {
-    if (!value.text.has_value() && value.number.has_value()) value = Cell::Text(FormatNumber(value.number));
+    if (value.number.has_value()) value = Cell::Text(FormatNumber(value.number));
     table.rows.push_back({Cell::Text(subject), Cell::Text(fact), std::move(value)});
   };
   for (Fact& fact : MachineFacts(inventory)) add("machine", fact.name, std::move(fact.value));
@@ -121,7 +132,7 @@ Table InventoryCsv(const v1::Inventory& inventory) {
     add(subject, "disk", TextOrUnknown(DescribeDisks(target)));
     add(subject, "size bytes", Cell::Number(If(target.has_size_bytes(), target.size_bytes())));
     add(subject, "free bytes", Cell::Number(If(target.has_free_bytes(), target.free_bytes())));
-    add(subject, "problem", TextOrUnknown(target.problem()));
+    add(subject, "problem", TextOrUnknown(ProblemOf(target)));
   }
   return table;
 }

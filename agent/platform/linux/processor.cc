@@ -78,7 +78,8 @@ v1::Processor ReadProcessor(const std::string& root, std::vector<v1::UnreadFact>
     processor.set_last_level_cache_bytes(static_cast<double>(cache.bytes));
   } else {
     Unread(unread, "processor.last_level_cache_bytes",
-           cache.source + ": workloads assume " + std::to_string(cache.bytes >> 20) + " MiB");
+           (cache.source == "implausible" ? "what the machine claims is implausible" : "the machine claims none") +
+               std::string("; workloads assume ") + std::to_string(cache.bytes >> 20) + " MiB");
   }
   if (!entries.empty()) {
     for (const std::string& flag : entries.front().flags) {

@@ -82,7 +82,7 @@ Probe ProbePath(const std::string& path) {
   } else if (S_ISBLK(status.st_mode)) {
     ProbeBlockDevice(path, probe);
   } else {
-    probe.problem = path + " is neither a directory nor a block device";
+    probe.problem = path + " is neither a directory nor a block device; name a directory on the disk to measure";
   }
   return probe;
 }

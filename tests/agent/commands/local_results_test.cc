@@ -85,7 +85,17 @@ TEST(CompareLocalTest, WhereAllIsFlaggedTheFlagStandsAtTheValueAndUnderTheTable)
   EXPECT_THAT(comparison.rows(0).cells(0).flags(), Contains("cached"));
   std::string text;
   for (const Table& table : ComparisonTables(comparison)) text += RenderTable(table, {});
-  EXPECT_THAT(text, AllOf(HasSubstr("150 B/s"), HasSubstr("cached: the device moved 3 MB of 2147 MB asked")));
+  EXPECT_THAT(text, AllOf(HasSubstr("150 B/s"), HasSubstr("cached, read: the device moved 3 MB of 2147 MB asked")));
+}
+
+TEST(CompareLocalTest, WhatWasChosenForEachMetricIsSaidToo) {
+  v1::TaskResult result = Result("disk.dd", "ssd", {100, 200, 300});
+  for (int i = 0; i < 3; ++i) {
+    auto& derived = *result.mutable_repetitions(i)->mutable_measurements(0)->mutable_derived_parameters();
+    derived["engine"].set_text("sync");
+    derived["buffer_pattern"].set_text(i == 0 ? "zeros" : "random");
+  }
+  EXPECT_THAT(Compare({result}).notes(), Contains("disk.dd@1 here: buffer_pattern=zeros or random, engine=sync"));
 }
 
 TEST(CompareLocalTest, SkippedAndFailedTasksAreNotesNotZeros) {

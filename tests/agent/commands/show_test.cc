@@ -20,7 +20,7 @@ TEST(InventoryTablesTest, KnownFactsAndReasonsForTheOthers) {
   v1::Inventory inventory;
   inventory.set_host_name("mac-pro\x1b[31m");
   inventory.mutable_processor()->set_usable_cpus(1.5);
-  inventory.mutable_memory()->set_usable_bytes(8.2e9);
+  inventory.mutable_memory()->set_usable_bytes(8LL << 30);
   v1::UnreadFact& unread = *inventory.add_unread();
   unread.set_fact("processor.model");
   unread.set_reason("no /proc/cpuinfo");
@@ -31,10 +31,20 @@ TEST(InventoryTablesTest, KnownFactsAndReasonsForTheOthers) {
   target.set_problem("not mounted");
   target.add_stack()->set_device("vda1");
   const std::string text = Render(InventoryTables(inventory));
-  EXPECT_THAT(text, AllOf(HasSubstr("8.20 GB"), HasSubstr("1.5"), HasSubstr("processor.model could not be read"),
-                          HasSubstr("ssd (default)"), HasSubstr("not mounted"), HasSubstr("vda1")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("8 GiB"), HasSubstr("1.5"), HasSubstr("processor.model is unknown: no /proc/cpuinfo"),
+                    HasSubstr("ssd (default)"), HasSubstr("not mounted"), HasSubstr("vda1")));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
-  EXPECT_THAT(RenderCsv(InventoryCsv(inventory)), HasSubstr("machine,memory,8200000000"));
+  EXPECT_THAT(RenderCsv(InventoryCsv(inventory)), HasSubstr("machine,memory,8589934592"));
+}
+
+TEST(InventoryTablesTest, ATargetInMemoryHasAProblem) {
+  v1::Inventory inventory;
+  v1::Target& target = *inventory.add_targets();
+  target.set_name("fast");
+  target.set_in_memory(true);
+  EXPECT_THAT(Render(InventoryTables(inventory)), HasSubstr("in memory: a disk cannot be measured there"));
+  EXPECT_THAT(RenderCsv(InventoryCsv(inventory)), HasSubstr("target fast,problem,in memory"));
 }
 
 TEST(WorkloadTablesTest, NamesEveryWorkloadAndParameter) {
