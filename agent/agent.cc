@@ -5,6 +5,7 @@
 #endif
 #include <unistd.h>
 
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -29,6 +30,7 @@
 #include "common/pki/random.h"
 #include "common/pki/tls_files.h"
 #include "common/rpc/process.h"
+#include "common/text/text.h"
 
 namespace fleetmark::agent {
 namespace {
@@ -175,8 +177,9 @@ absl::StatusOr<std::string> LoadHostId(const std::string& state_directory) {
   return identity->id;
 }
 
+// Before the log begins: said to whoever typed the command.
 int Fail(const absl::Status& status) {
-  LogError("agent", Text(status));
+  std::cerr << "fleetmark-agent: " << EscapeForTerminal(Text(status)) << "\n";
   return 1;
 }
 
