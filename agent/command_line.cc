@@ -11,6 +11,7 @@
 #include "agent/commands/show.h"
 #include "common/render/json.h"
 #include "common/text/text.h"
+#include "common/usage/usage.h"
 
 namespace fleetmark::agent {
 namespace {
@@ -117,7 +118,8 @@ void DeclareDaemon(CLI::App& app, Arguments& arguments, Action& chosen, StopSign
       app.add_subcommand("start", "Connect to the fleet's collectors and do what they ask, until stopped");
   CLI::App* join = app.add_subcommand("join", "Make this machine a member of a fleet");
   join->add_option("LINE", arguments.join_line, "what `fleetmark hosts invite` printed")->required();
-  join->add_option("--target", arguments.join_target, "directory to measure by default; default: one in the state");
+  join->add_option("--target", arguments.join_target,
+                   "an existing directory on the disk to measure by default; default: one in the state");
   CLI::App* reset = app.add_subcommand("reset-id", "Forget identity and spool, in a copy of a machine that has joined");
   CLI::App* status =
       app.add_subcommand("status", "Show the identity, whether the agent runs, and what waits to be sent");
@@ -138,19 +140,6 @@ void DeclareDaemon(CLI::App& app, Arguments& arguments, Action& chosen, StopSign
   });
   reset->callback([&] { chosen = [&] { return ResetId(arguments.places()); }; });
   status->callback([&] { chosen = [&] { return ShowStatus(arguments.places()); }; });
-}
-
-// A word that is no command: names the nearest one.
-std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error, int argc, const char* const* argv) {
-  if (argc < 2 || argv[1][0] == '-') return error.what();
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-    if (names.back() == argv[1]) return error.what();
-  }
-  const std::string nearest = NearestMatch(argv[1], names);
-  return "there is no command '" + std::string(argv[1]) + "'" +
-         (nearest.empty() ? std::string() : "; did you mean '" + nearest + "'?");
 }
 
 }  // namespace
@@ -176,11 +165,11 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);
-    const std::string message = UsageMessage(app, error, argc, argv);
+    const std::string message = ExplainUsage(app, error);
     if (arguments.Output().mode == OutputMode::kJson) {
       std::cout << RenderJsonError(absl::InvalidArgumentError(message), kExitUsage);
     }
-    std::cerr << "fleetmark-agent: " << EscapeForTerminal(message) << "\nTry: fleetmark-agent --help\n";
+    std::cerr << "fleetmark-agent: " << EscapeForTerminal(message) << "\n";
     return kExitUsage;
   }
   return chosen();

@@ -112,6 +112,9 @@ TEST_F(RunHereTest, BadInputIsOneLineAndTheCodeOfItsKind) {
   options_.target = root_ + "/nowhere";
   EXPECT_EQ(Run("test.disk"), kExitNothingMatched);
   EXPECT_THAT(err_, HasSubstr("nowhere"));
+  options_.target = root_ + "/agent.textproto";
+  EXPECT_EQ(Run("test.disk"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("is not a directory; give a directory"));
   options_.target.clear();
   for (const char* setting : {"size=2GiB; rm -rf /", "sise=2GiB", "size", "=", "test.cpu.size=-1", "mode=exec"}) {
     options_.set = {setting};
@@ -127,6 +130,7 @@ TEST_F(RunHereTest, AFailedTaskIsExitCodeOneWithItsReason) {
   options_.set = {"mode=fail"};
   EXPECT_EQ(Run("test.cpu"), kExitFailed);
   EXPECT_THAT(out_, HasSubstr("test.cpu@1 failed: read /dev/x: Input/output error"));
+  EXPECT_EQ(err_, "fleetmark-agent: test.cpu failed: read /dev/x: Input/output error\n");
 }
 
 TEST_F(RunHereTest, JsonHoldsEverythingAndErrorsAreJsonToo) {
@@ -154,6 +158,20 @@ TEST_F(RunHereTest, CtrlCLeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::is_empty(root_ + "/target"));
 }
 
+// What two values can be told to be wrong before anything is started.
+TEST_F(RunHereTest, TheProgramRefusesWhatADiskWorkloadCannotDo) {
+  for (const char* setting : {"disk.profile size=17MB", "disk.profile seconds=100ms", "disk.dd size=17MB"}) {
+    const std::string text = setting;
+    const size_t space = text.find(' ');
+    const Exited run =
+        RunProgram({"run", text.substr(0, space), "--target", root_ + "/target", "--set", text.substr(space + 1),
+                    "--config", root_ + "/agent.textproto", "--state-dir", root_ + "/state"});
+    EXPECT_EQ(run.code, kExitUsage) << run.err;
+    EXPECT_EQ(run.out, "");
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+  }
+}
+
 TEST_F(RunHereTest, TheProgramMeasuresTheClock) {
   const Exited run = RunProgram({"run", "host.clock", "--config", root_ + "/agent.textproto", "--state-dir",
                                  root_ + "/state", "--output", "csv"});
@@ -176,7 +194,13 @@ TEST_F(RunHereTest, TheProgramExplainsItself) {
   EXPECT_EQ(unknown.code, kExitUsage);
   EXPECT_THAT(unknown.err, HasSubstr("did you mean 'inventory'?"));
   EXPECT_EQ(unknown.out, "");
-  EXPECT_EQ(RunProgram({}).code, kExitUsage);
+  for (const Exited& run : {unknown, RunProgram({}), RunProgram({"run"}), RunProgram({"run", "--frob"}),
+                            RunProgram({"join"}), RunProgram({"run", "host.clock", "--repeat", "many"})}) {
+    EXPECT_EQ(run.code, kExitUsage);
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("--help"));
+  }
+  EXPECT_THAT(RunProgram({"run", "--frob"}).err, HasSubstr("'--frob'"));
   EXPECT_EQ(RunProgram({"inventory", "--output", "xml"}).code, kExitUsage);
 }
 
