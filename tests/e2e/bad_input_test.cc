@@ -100,7 +100,12 @@ class BadInput : public ::testing::Test {
       }
       EXPECT_THAT(task.state(), AnyOf(v1::TASK_STATE_SKIPPED, v1::TASK_STATE_FAILED)) << task.reason();
       for (const std::string& word : words) EXPECT_THAT(task.reason(), HasSubstr(word));
-      EXPECT_THAT(run.output + run.errors, HasSubstr(task.reason().substr(0, 20)));
+      // One line of stderr says all of it.
+      const std::string start = absl::StrCat("fleetmark: bad: ", task.workload(), " on ", target, " ");
+      const size_t at = run.errors.find(start);
+      ASSERT_NE(at, std::string::npos) << run.errors;
+      EXPECT_EQ(run.errors.find(start, at + 1), std::string::npos) << run.errors;
+      EXPECT_THAT(run.errors.substr(at, run.errors.find('\n', at) - at), HasSubstr(task.reason()));
     }
   }
 
@@ -131,6 +136,7 @@ TEST_F(BadInput, NamesWhatIsUnknown) {
   ExpectOneLine(run({"disk-quick", "--all", "--set", "seconds=-1s"}), 2, {"seconds"});
   ExpectOneLine(run({"disk-quick", "--all", "--set", "operations=reed"}), 2, {"operations", "read"});
   ExpectOneLine(run({"disk-quick", "--all", "--set", "size"}), 2, {"--set", "size"});
+  ExpectOneLine(run({"disk-quick", "--all", "--set", "size=1GiB", "--set", "disk.profile.size=2GiB"}), 2, {"twice"});
   ExpectOneLine(run({"disk-quick", "--all", "--target", "defolt"}), 4, {"defolt", "default"});
   ExpectOneLine(run({"disk-quick", "--all", "--target", "nobody=default"}), 4, {"nobody"});
   ExpectOneLine(run({"host.clock", "--where", "room=cellar"}), 4, {});
@@ -139,10 +145,23 @@ TEST_F(BadInput, NamesWhatIsUnknown) {
   ExpectOneLine(fleet_->Cli({"runs", "cancel", "999999"}), 4, {"999999"});
   ExpectOneLine(fleet_->Cli({"hosts", "label", "good", "=x"}), 2, {});
   ExpectOneLine(fleet_->Cli({"suites", "add", fleet_->root() + "/nowhere.textproto"}), 2, {"nowhere.textproto"});
+  ExpectOneLine(fleet_->Cli({"suites", "add", fleet_->root()}), 2, {"is a directory"});
   // None of them left a run behind.
   v1::ListRunsResponse runs;
   ASSERT_TRUE(fleet_->CliJson({"runs"}, runs).ok());
   for (const v1::Run& each : runs.runs()) EXPECT_NE(each.state(), v1::RUN_STATE_RUNNING);
+}
+
+TEST_F(BadInput, ValuesThatNoAgentCouldUseMakeNoRun) {
+  v1::ListRunsResponse before, after;
+  ASSERT_TRUE(fleet_->CliJson({"runs"}, before).ok());
+  const auto run = [](const std::string& setting) {
+    return fleet_->Cli({"run", "disk.profile", "--hosts", "good", "--set", setting});
+  };
+  ExpectOneLine(run("size=17MB"), 2, {"size", "17000000 B", "multiple of 1 MiB"});
+  ExpectOneLine(run("seconds=100ms"), 2, {"ramp (1 s)", "below", "seconds (0.1 s)"});
+  ASSERT_TRUE(fleet_->CliJson({"runs"}, after).ok());
+  EXPECT_EQ(after.runs_size(), before.runs_size());
 }
 
 TEST_F(BadInput, ATargetThatIsNotThereStopsOnlyItsHost) {
@@ -197,6 +216,8 @@ TEST_F(BadInput, AnAgentThatIsAwayIsNamedAndItsTaskWaits) {
 
 TEST_F(BadInput, NoCollectorIsItsOwnExitCode) {
   ExpectOneLine(fleet_->Cli({"--collector", "127.0.0.1:1", "hosts"}), 3, {"127.0.0.1:1"});
+  const std::string enrolment = fleet_->collector().enroll_address();
+  ExpectOneLine(fleet_->Cli({"--collector", enrolment, "hosts"}), 3, {enrolment, "enrolment port", "7401"});
   Launch stranger = fleet_->CliLaunch({"hosts"});
   stranger.arguments[2] = fleet_->root() + "/nobody";
   ExpectOneLine(RunToEnd(stranger), 3, {"no collector is known here", "fleetmark login"});
@@ -225,19 +246,20 @@ TEST_F(BadInput, C180AWrongOrUsedTokenJoinsNothing) {
   EXPECT_NE(used.exit_code, 0);
   EXPECT_THAT(used.errors, AllOf(HasSubstr("used already"), HasSubstr("invitation")));
   EXPECT_EQ(std::count(used.errors.begin(), used.errors.end(), '\n'), 1) << used.errors;
-  EXPECT_FALSE(std::filesystem::exists(fleet_->root() + "/second/config/agent.textproto"));
+  EXPECT_FALSE(std::filesystem::exists(fleet_->root() + "/second"));
 
   std::string mistyped = line;
   mistyped[mistyped.size() - 12] = mistyped[mistyped.size() - 12] == 'x' ? 'y' : 'x';
   const Finished typo = join(mistyped, "third");
   EXPECT_EQ(typo.exit_code, 2) << typo.errors;
   EXPECT_EQ(std::count(typo.errors.begin(), typo.errors.end(), '\n'), 1) << typo.errors;
+  EXPECT_FALSE(std::filesystem::exists(fleet_->root() + "/third"));
   const Finished again = join(line, "joiner");
   EXPECT_NE(again.exit_code, 0);
   EXPECT_THAT(again.errors, AllOf(HasSubstr("identity already"), HasSubstr("reset-id")));
 
   EXPECT_EQ(fleet_->Cli({"hosts", "invite", "--valid", "soon"}).exit_code, 2);
-  for (const char* where : {"joiner", "second", "third"}) std::filesystem::remove_all(fleet_->root() + "/" + where);
+  std::filesystem::remove_all(fleet_->root() + "/joiner");
   v1::ListHostsResponse hosts;
   ASSERT_TRUE(fleet_->CliJson({"hosts"}, hosts).ok());
   for (const v1::Host& host : hosts.hosts()) {
@@ -306,6 +328,7 @@ TEST_F(BadInput, ACollectorSaysWhichDatabaseItWillNotUse) {
   testing::Sql(newer, "INSERT INTO fleetmark.schema_version (version, name) VALUES (9999, 'of the future')");
   ExpectOneLine(start(newer, "newer"), 1, {"9999", "newer"});
 
+  ExpectOneLine(start("service=nosuch", "service"), 1, {"nosuch", "pg_service.conf"});
   ExpectOneLine(start("postgres://u:s3cret@127.0.0.1/x", "secret"), 2, {"password"});  // C-179
   EXPECT_THAT(start("postgres://u:s3cret@127.0.0.1/x", "secret").errors, Not(HasSubstr("s3cret")));
 }
@@ -322,6 +345,7 @@ TEST_F(BadInput, ADatabaseThatIsDownIsSaidAndWaitedFor) {
   EXPECT_TRUE(process.running());
   process.Send(SIGTERM);
   EXPECT_EQ(process.WaitOrKill(absl::Seconds(20)), 0) << process.errors();
+  EXPECT_THAT(process.errors(), AllOf(HasSubstr("start it"), Not(HasSubstr("does not take our work"))));
   std::filesystem::remove_all(state);
 }
 
@@ -331,9 +355,12 @@ TEST_F(BadInput, APortInUseIsNamedBeforeAnythingElse) {
       {"start", "--listen", fleet_->collector().address(), "--enroll-listen", "127.0.0.1:0", "--state-dir", state}));
   const std::string address = fleet_->collector().address();
   ExpectOneLine(finished, 1, {address.substr(address.rfind(':') + 1), "127.0.0.1", "--listen"});
-  EXPECT_FALSE(std::filesystem::exists(state + "/postgres"));
-  std::error_code ignored;
-  std::filesystem::remove_all(state, ignored);
+  EXPECT_FALSE(std::filesystem::exists(state)) << "nothing is left, not even the lock";
+  const Finished nowhere = RunToEnd(fleet_->collector().MakeLaunch({"start", "--listen", "foo", "--state-dir", state}));
+  ExpectOneLine(nowhere, 1, {"--listen foo", "give HOST:PORT"});
+  const Finished joined = RunToEnd(fleet_->collector().MakeLaunch({"join", "foo", "--state-dir", state}));
+  EXPECT_EQ(joined.exit_code, 2) << joined.errors;
+  EXPECT_FALSE(std::filesystem::exists(state));
   const Finished twice = RunToEnd(fleet_->collector().MakeLaunch({"start"}));
   ExpectOneLine(twice, 1, {"in use by process", absl::StrCat(fleet_->collector().pid())});
 }
