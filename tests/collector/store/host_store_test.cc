@@ -161,6 +161,66 @@ TEST_F(StoreTest, EqualInventoriesAndCapabilitiesAreStoredOnce) {
   EXPECT_EQ(Value("SELECT count(*) FROM fleetmark.snapshot"), "3");
 }
 
+// name@version, with a line that tells one descriptor from another.
+v1::Hello HelloOffering(const std::vector<std::pair<std::string, uint32_t>>& workloads,
+                        const std::string& description = "") {
+  v1::Hello hello = HelloOf("x");
+  hello.clear_workloads();
+  for (const auto& [name, version] : workloads) {
+    v1::WorkloadDescriptor& workload = *hello.add_workloads();
+    workload.set_name(name);
+    workload.set_version(version);
+    workload.set_description(description);
+  }
+  return hello;
+}
+
+// "disk.dd@1: mac pi"
+std::vector<std::string> Offers(const absl::StatusOr<std::vector<v1::OfferedWorkload>>& offered) {
+  std::vector<std::string> lines;
+  for (const v1::OfferedWorkload& entry : offered.value()) {
+    std::string& line = lines.emplace_back(absl::StrCat(entry.workload().name(), "@", entry.workload().version(), ":"));
+    for (const std::string& host : entry.hosts()) absl::StrAppend(&line, " ", host);
+  }
+  return lines;
+}
+
+TEST_F(StoreTest, OfferedWorkloadsNameTheHostsThatOfferThem) {
+  EXPECT_THAT(Offers(store_->hosts().OfferedWorkloads()), ElementsAre()) << "a fleet of nobody";
+  const HostId thinkpad = AddHost("thinkpad");
+  const HostId mac = AddHost("mac");
+  const HostId pi = AddHost("pi");
+  EXPECT_THAT(Offers(store_->hosts().OfferedWorkloads()), ElementsAre()) << "joined, and never heard of";
+
+  const v1::Hello most = HelloOffering({{"memory.stream", 1}, {"disk.dd", 1}});
+  ASSERT_TRUE(store_->hosts().RecordHello(thinkpad, most, 0).ok());
+  ASSERT_TRUE(store_->hosts().RecordHello(mac, most, 0).ok());
+  ASSERT_TRUE(store_->hosts().RecordHello(pi, HelloOffering({{"disk.dd", 1}, {"disk.dd", 2}}), 0).ok());
+  EXPECT_THAT(Offers(store_->hosts().OfferedWorkloads()),
+              ElementsAre("disk.dd@1: mac pi thinkpad", "disk.dd@2: pi", "memory.stream@1: mac thinkpad"));
+
+  // An upgrade: what it offered before is forgotten; an agent that offers nothing is not in the list.
+  ASSERT_TRUE(store_->hosts().RecordHello(pi, HelloOffering({{"disk.dd", 2}}), 0).ok());
+  ASSERT_TRUE(store_->hosts().RecordHello(mac, HelloOffering({}), 0).ok());
+  EXPECT_THAT(Offers(store_->hosts().OfferedWorkloads()),
+              ElementsAre("disk.dd@1: thinkpad", "disk.dd@2: pi", "memory.stream@1: thinkpad"));
+
+  ASSERT_TRUE(store_->hosts().RenameHost(thinkpad, "attic", "alice").ok());
+  ASSERT_TRUE(store_->hosts().RemoveHost(pi, "alice").ok());
+  EXPECT_THAT(Offers(store_->hosts().OfferedWorkloads()), ElementsAre("disk.dd@1: attic", "memory.stream@1: attic"));
+}
+
+// Agents of two builds describe the same workload differently: one description is shown, whole, and both hosts count.
+TEST_F(StoreTest, AWorkloadDescribedDifferentlyIsOneEntryWithOneOfTheDescriptions) {
+  const HostId mac = AddHost("mac");
+  const HostId pi = AddHost("pi");
+  ASSERT_TRUE(store_->hosts().RecordHello(pi, HelloOffering({{"disk.dd", 1}}, "newer words"), 0).ok());
+  ASSERT_TRUE(store_->hosts().RecordHello(mac, HelloOffering({{"disk.dd", 1}}, "older words"), 0).ok());
+  const auto offered = store_->hosts().OfferedWorkloads();
+  EXPECT_THAT(Offers(offered), ElementsAre("disk.dd@1: mac pi"));
+  EXPECT_EQ(offered->at(0).workload().description(), "older words") << "that of the first host by name";
+}
+
 TEST_F(StoreTest, AnAgentThatTakesNoTasksSaysWhy) {
   const HostId mac = AddConnectedHost("mac");
   const RunId run = AddRun({TaskOn(mac, "mac")});

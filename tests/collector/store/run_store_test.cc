@@ -160,6 +160,59 @@ TEST_F(StoreTest, CancellingEndsWhatWaitsAndMarksWhatRuns) {
   EXPECT_EQ(store_->runs().CancelRun(4711, "bob").code(), absl::StatusCode::kNotFound);
 }
 
+// What a collector looks at in each round: the hosts it drives that have a task to start or to cancel, each once.
+TEST_F(StoreTest, HostsWithWorkAreThoseThisCollectorDrivesAndHasSomethingFor) {
+  EXPECT_TRUE(store_->runs().HostsWithWork("c1")->empty());
+  const HostId waits = AddConnectedHost("waits");
+  const HostId elsewhere = AddHost("elsewhere");
+  ASSERT_TRUE(store_->hosts().TakeClaim(elsewhere, {"c2", "s", "b"}).ok());
+  const HostId away = AddHost("away");
+  AddConnectedHost("idle");
+  AddRun({TaskOn(waits, "waits", "a", 0), TaskOn(waits, "waits", "b", 1), TaskOn(elsewhere, "elsewhere"),
+          TaskOn(away, "away")});
+  AddRun({TaskOn(waits, "waits")});
+  EXPECT_THAT(*store_->runs().HostsWithWork("c1"), ElementsAre(waits)) << "once, however many tasks wait";
+  EXPECT_THAT(*store_->runs().HostsWithWork("c2"), ElementsAre(elsewhere));
+  EXPECT_TRUE(store_->runs().HostsWithWork("c3")->empty());
+  ASSERT_TRUE(store_->hosts().TakeClaim(waits, {"c2", "session-waits", "boot-waits"}).ok());  // it has moved
+  EXPECT_TRUE(store_->runs().HostsWithWork("c1")->empty());
+  EXPECT_THAT(*store_->runs().HostsWithWork("c2"), ::testing::UnorderedElementsAre(waits, elsewhere));
+  ASSERT_TRUE(store_->hosts().ReleaseClaim(elsewhere, {"c2", "s", "b"}).ok());
+  EXPECT_THAT(*store_->runs().HostsWithWork("c2"), ElementsAre(waits));
+}
+
+TEST_F(StoreTest, ATaskIsWorkWhileItWaitsAndAgainWhenItIsToBeCancelled) {
+  const HostId mac = AddConnectedHost("mac");
+  const RunId run = AddRun({TaskOn(mac, "mac")});
+  EXPECT_THAT(*store_->runs().HostsWithWork("c1"), ElementsAre(mac));
+  const auto start = store_->runs().AssignNextTask(mac, "c1");
+  const AttemptKey key{(*start)->task_id(), 1};
+  EXPECT_TRUE(store_->runs().HostsWithWork("c1")->empty()) << "the agent has it";
+  ASSERT_TRUE(store_->runs().CancelRun(run, "bob").ok());
+  EXPECT_THAT(*store_->runs().HostsWithWork("c1"), ElementsAre(mac)) << "assigned, to be cancelled";
+  StoreAll(mac, {Started(key)});
+  EXPECT_EQ(TaskStateOf(run, key.task), v1::TASK_STATE_RUNNING);
+  EXPECT_THAT(*store_->runs().HostsWithWork("c1"), ElementsAre(mac)) << "running, to be cancelled";
+  StoreAll(mac, {Finished(key, 2, v1::TASK_OUTCOME_CANCELLED, "as asked")});
+  EXPECT_TRUE(store_->runs().HostsWithWork("c1")->empty());
+
+  const RunId never = AddRun({TaskOn(mac, "mac")});  // cancelled before it was given out
+  ASSERT_TRUE(store_->runs().CancelRun(never, "bob").ok());
+  EXPECT_TRUE(store_->runs().HostsWithWork("c1")->empty());
+
+  NewTask skipped = TaskOn(mac, "mac");
+  skipped.skipped_because = "no target 'ssd'";
+  AddRun({skipped});
+  EXPECT_TRUE(store_->runs().HostsWithWork("c1")->empty());
+}
+
+TEST_F(StoreTest, ATaskThatCameBackIsWorkAgain) {
+  const Assigned one = AssignOne();
+  EXPECT_TRUE(store_->runs().HostsWithWork("c1")->empty());
+  ASSERT_TRUE(store_->runs().TaskRefused(one.host, one.key, "the spool is full", /*temporary=*/true).ok());
+  EXPECT_THAT(*store_->runs().HostsWithWork("c1"), ElementsAre(one.host));
+}
+
 TEST_F(StoreTest, ARefusedTaskIsSkippedOrWaits) {
   const Assigned one = AssignOne();
   ASSERT_TRUE(store_->runs().TaskRefused(one.host, one.key, "the spool is full", /*temporary=*/true).ok());
