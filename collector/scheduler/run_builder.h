@@ -20,7 +20,7 @@ struct HostToRun {
 
 struct RunPlan {
   NewRun run;
-  std::vector<std::string> warnings;  // "thinkpad is not connected: its tasks wait for it"
+  std::vector<std::string> warnings;  // "thinkpad is not connected: its tasks wait for it, at most ..."
 };
 
 // The detail that a NOT_FOUND carries when nothing was misspelt, but no host, or no target, matched.
