@@ -166,17 +166,21 @@ TEST(DiskProfileRefusesTest, TargetInMemory) {
   workload->Cleanup(context);
 }
 
-// C-009: both values are in the message.
+// C-009: both values are in the message, and the descriptor says it, so that nothing is started.
 TEST(DiskProfileRefusesTest, RampAsLongAsTheJob) {
-  const test::TempDirectory target;
-  test::FakeWorkContext context(DiskProfileEntry().descriptor,
-                                {{"seconds", NumberParameter(1)}, {"ramp", NumberParameter(5)}});
-  context.target = context.scratch = target.path();
-  const auto workload = DiskProfileEntry().make();
-  const absl::Status status = workload->Prepare(context);
+  const absl::Status status =
+      ResolveParameters(DiskProfileEntry().descriptor, {{"seconds", NumberParameter(1)}, {"ramp", NumberParameter(5)}})
+          .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("ramp (5 s)"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("seconds (1 s)"));
+}
+
+TEST(DiskProfileRefusesTest, SizeThatIsNoMultipleOfAMebibyte) {
+  const absl::Status status =
+      ResolveParameters(DiskProfileEntry().descriptor, {{"size", NumberParameter(17e6)}}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("multiple of 1 MiB"));
 }
 
 // C-094 (a)
