@@ -205,8 +205,11 @@ TEST_F(StoreTest, OfferedWorkloadsNameTheHostsThatOfferThem) {
   EXPECT_THAT(Offers(store_->hosts().OfferedWorkloads()),
               ElementsAre("disk.dd@1: thinkpad", "disk.dd@2: pi", "memory.stream@1: thinkpad"));
 
+  // A removed host is not named, whether others offer the same or not.
+  ASSERT_TRUE(store_->hosts().RecordHello(mac, most, 0).ok());
   ASSERT_TRUE(store_->hosts().RenameHost(thinkpad, "attic", "alice").ok());
   ASSERT_TRUE(store_->hosts().RemoveHost(pi, "alice").ok());
+  ASSERT_TRUE(store_->hosts().RemoveHost(mac, "alice").ok());
   EXPECT_THAT(Offers(store_->hosts().OfferedWorkloads()), ElementsAre("disk.dd@1: attic", "memory.stream@1: attic"));
 }
 
