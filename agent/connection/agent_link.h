@@ -34,6 +34,8 @@ class AgentLink : public Link {
     absl::Duration welcome_deadline = absl::Seconds(15);  // from dialling to the collector's answer
     absl::Duration least_heartbeat = absl::Seconds(1);    // what a collector asks for is clamped to these
     absl::Duration most_heartbeat = absl::Seconds(60);
+    // Between two pings of an idle connection, at first: twice as long for each collector that finds that too often.
+    absl::Duration keepalive = absl::Seconds(20);
     absl::Duration resume_threshold = absl::Seconds(5);  // sleep of the machine that ends a connection
     absl::Duration longest_nap = absl::Seconds(5);       // between two looks at the boot clock
   };

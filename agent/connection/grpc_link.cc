@@ -22,7 +22,6 @@ namespace {
 
 constexpr absl::Duration kFriendlyEnd = absl::Milliseconds(500);
 constexpr absl::Duration kDiagnosis = absl::Seconds(1);
-constexpr absl::Duration kFirstKeepalive = absl::Seconds(20);
 constexpr absl::Duration kLongestKeepalive = absl::Minutes(5);
 
 bool PingsTooOften(const grpc::Status& status) {
@@ -54,7 +53,7 @@ GrpcLink::GrpcLink(Options options, Dependencies dependencies)
              dependencies.random ? std::move(dependencies.random) : Backoff::SystemRandom()),
       transfer_(options_.transfer),
       renewal_(options_.identity, clock_),
-      keepalive_(kFirstKeepalive) {
+      keepalive_(options_.keepalive) {
   slept_ns_ = clock_.BootNs() - clock_.MonotonicNs();
 }
 

@@ -19,9 +19,7 @@
 namespace fleetmark {
 namespace {
 
-constexpr int kKeepaliveMs = 20'000;
 constexpr int kKeepaliveTimeoutMs = 5'000;
-constexpr int kLeastPingIntervalMs = 5'000;
 constexpr int kHandshakeTimeoutMs = 10'000;
 constexpr int kMostReconnectBackoffMs = 10'000;
 constexpr unsigned kReloadSeconds = 1;
@@ -49,25 +47,14 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ReloadingCredentials(
   return grpc::experimental::TlsServerCredentials(options);
 }
 
+int Milliseconds(absl::Duration duration) { return static_cast<int>(absl::ToInt64Milliseconds(duration)); }
+
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Dial(const std::string& address,
                                                     const std::shared_ptr<grpc::ChannelCredentials>& credentials,
-                                                    int keepalive_ms = kKeepaliveMs) {
+                                                    const grpc::ChannelArguments& settings) {
   const absl::StatusOr<Address> parsed = ParseAddress(address, kMainPort);
   if (!parsed.ok()) return parsed.status();
-  grpc::ChannelArguments arguments;
-  arguments.SetSslTargetNameOverride(std::string(kCollectorDnsName));
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive_ms);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMostReconnectBackoffMs);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
-  return grpc::CreateCustomChannel(ToGrpcTarget(*parsed), credentials, arguments);
+  return grpc::CreateCustomChannel(ToGrpcTarget(*parsed), credentials, settings);
 }
 
 // Plugins (reflection adds itself to every server of the process) are dropped; the health service is refused.
@@ -78,6 +65,23 @@ class NothingElse : public grpc::ServerBuilderOption {
 };
 
 }  // namespace
+
+grpc::ChannelArguments ChannelSettings(absl::Duration keepalive) {
+  grpc::ChannelArguments arguments;
+  arguments.SetSslTargetNameOverride(std::string(kCollectorDnsName));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(keepalive));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMostReconnectBackoffMs);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  return arguments;
+}
 
 std::shared_ptr<grpc::ChannelCredentials> ClientCredentials(const TlsMaterial& material) {
   PrepareRpcEnvironment();
@@ -104,23 +108,23 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ReloadingAnonymousServe
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& address, const TlsMaterial& material,
                                                            absl::Duration keepalive) {
   if (const absl::Status status = CheckValidity(material, absl::Now()); !status.ok()) return status;
-  return Dial(address, ClientCredentials(material), static_cast<int>(absl::ToInt64Milliseconds(keepalive)));
+  return Dial(address, ClientCredentials(material), ChannelSettings(keepalive));
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeAnonymousChannel(const std::string& address,
                                                                     const std::string& ca_pem) {
   PrepareRpcEnvironment();
-  return Dial(address, grpc::SslCredentials({ca_pem, "", ""}));
+  return Dial(address, grpc::SslCredentials({ca_pem, "", ""}), ChannelSettings());
 }
 
 void ApplyServerSettings(grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.SetMaxSendMessageSize(kMaxMessageBytes);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(kKeepalive));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kLeastPingIntervalMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, Milliseconds(kLeastPingInterval));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeoutMs);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }

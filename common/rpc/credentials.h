@@ -9,6 +9,7 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
+#include <grpcpp/support/channel_arguments.h>
 
 #include <memory>
 #include <string>
@@ -21,6 +22,11 @@
 namespace fleetmark {
 
 inline constexpr int kMaxMessageBytes = 8 << 20;
+
+// Between two pings on a connection, whether something is said on it or not. A server of ours ends a connection whose
+// pings come faster than kLeastPingInterval; with gRPC's own limit (5 min), it would end them all.
+inline constexpr absl::Duration kKeepalive = absl::Seconds(20);
+inline constexpr absl::Duration kLeastPingInterval = absl::Seconds(5);
 
 // A client with a certificate of its own.
 std::shared_ptr<grpc::ChannelCredentials> ClientCredentials(const TlsMaterial& material);
@@ -40,7 +46,10 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ReloadingAnonymousServe
 // kCollectorDnsName, whatever the address. INVALID_ARGUMENT: the address. FAILED_PRECONDITION: our own certificate has
 // expired by the local clock. `keepalive` is the time between two pings, for a peer that found the usual ones too many.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& address, const TlsMaterial& material,
-                                                           absl::Duration keepalive = absl::Seconds(20));
+                                                           absl::Duration keepalive = kKeepalive);
+
+// What every channel of ours is made with.
+grpc::ChannelArguments ChannelSettings(absl::Duration keepalive = kKeepalive);
 
 // A channel without a client certificate, for enrolment: `ca_pem` is the only root.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeAnonymousChannel(const std::string& address,
