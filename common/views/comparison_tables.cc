@@ -236,7 +236,8 @@ Table ComparisonCsv(const v1::CompareResponse& comparison) {
     const std::vector<int> used = UsedColumns(comparison, group);
     for (const v1::ComparisonRow* row : group.rows) {
       for (const int i : used) {
-        if (i < row->cells_size()) table.rows.push_back(CsvRow(*row, row->cells(i), comparison.columns(i)));
+        if (i < 0 || i >= row->cells_size()) continue;
+        table.rows.push_back(CsvRow(*row, row->cells(i), comparison.columns(i)));
       }
     }
   }
