@@ -1,5 +1,6 @@
 // The link when collector, network or machine misbehave.
 #include "tests/agent/connection/link_fixture.h"
+#include "tests/support/stderr_log.h"
 
 namespace fleetmark::agent {
 namespace {
@@ -212,17 +213,11 @@ TEST_F(AgentLinkTroubleTest, ProtocolOutsideOurRangeIsLeftAtOnceAndTriedSlowly) 
     ReadOn(side);
     return grpc::Status::OK;
   });
-  ::testing::internal::CaptureStderr();
+  const test::StderrLog log;
   StartLink({collector->address()});
-  std::string log;
-  ASSERT_TRUE(collector->WaitFor([&] {
-    log += ::testing::internal::GetCapturedStderr();
-    ::testing::internal::CaptureStderr();
-    return log.find("next try") != std::string::npos;
-  }));
-  (void)::testing::internal::GetCapturedStderr();
-  EXPECT_THAT(log, HasSubstr("protocol 9, and this agent speaks 1 to 1"));
-  EXPECT_THAT(log, HasSubstr("next try in 60"));
+  ASSERT_TRUE(collector->WaitFor([&] { return log.Has("next try"); }));
+  EXPECT_THAT(log.text(), HasSubstr("protocol 9, and this agent speaks 1 to 1"));
+  EXPECT_THAT(log.text(), HasSubstr("next try in 60"));
   EXPECT_EQ(collector->connections(), 1);
   EXPECT_EQ(listener_.welcomes, 0);
   EXPECT_FALSE(link_->connected());

@@ -4,13 +4,12 @@
 #include "common/pki/certificate.h"
 #include "common/pki/files.h"
 #include "tests/agent/connection/link_fixture.h"
+#include "tests/support/stderr_log.h"
 
 namespace fleetmark::agent {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::internal::CaptureStderr;
-using ::testing::internal::GetCapturedStderr;
 using Side = ScriptedCollector::Side;
 
 class AgentLinkTrustTest : public LinkFixture {};
@@ -25,10 +24,10 @@ TEST_F(AgentLinkTrustTest, StrangerAtACollectorsAddressLearnsNothing) {
     return grpc::Status::OK;
   });
   auto collector = NormalCollector();
-  CaptureStderr();
+  const test::StderrLog log;
   StartLink({stranger.address(), collector->address()});
   ASSERT_TRUE(collector->WaitFor([&] { return link_->connected(); }));
-  EXPECT_THAT(GetCapturedStderr(), HasSubstr("another fleet"));
+  EXPECT_THAT(log.text(), HasSubstr("another fleet"));
   EXPECT_EQ(said, 0);
   EXPECT_EQ(stranger.connections(), 0);
 }
@@ -47,31 +46,19 @@ TEST_F(AgentLinkTrustTest, HostThatPlaysTheCollectorLearnsNothing) {
 TEST_F(AgentLinkTrustTest, ExpiredCertificateIsSaidAndNotSent) {
   auto collector = NormalCollector();
   clock_.wall_step_ns = absl::ToInt64Nanoseconds(absl::Hours(24 * 400));
-  CaptureStderr();
+  const test::StderrLog log;
   StartLink({collector->address()});
-  std::string log;
-  ASSERT_TRUE(collector->WaitFor([&] {
-    log += GetCapturedStderr();
-    CaptureStderr();
-    return log.find("expired") != std::string::npos;
-  }));
-  (void)GetCapturedStderr();
-  EXPECT_THAT(log, HasSubstr("clock"));
+  ASSERT_TRUE(collector->WaitFor([&] { return log.Has("expired"); }));
+  EXPECT_THAT(log.text(), HasSubstr("clock"));
   EXPECT_EQ(collector->connections(), 0);
 }
 
 TEST_F(AgentLinkTrustTest, MissingIdentityIsSaid) {
   std::filesystem::remove(files_.key_file);
   auto collector = NormalCollector();
-  CaptureStderr();
+  const test::StderrLog log;
   StartLink({collector->address()});
-  std::string log;
-  ASSERT_TRUE(collector->WaitFor([&] {
-    log += GetCapturedStderr();
-    CaptureStderr();
-    return log.find(files_.key_file) != std::string::npos;
-  }));
-  (void)GetCapturedStderr();
+  ASSERT_TRUE(collector->WaitFor([&] { return log.Has(files_.key_file); }));
 }
 
 TEST_F(AgentLinkTrustTest, CertificateIsRenewedInTimeWithTheSameKey) {
