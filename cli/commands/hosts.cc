@@ -14,9 +14,7 @@ std::shared_ptr<std::string> AddHostArgument(CLI::App& app) {
   return host;
 }
 
-int ShowHost(Context& context, const v1::Host& host) {
-  return context.Print(host, HostTables(host), HostCsv(host));
-}
+int ShowHost(Context& context, const v1::Host& host) { return context.Print(host, HostTables(host), HostCsv(host)); }
 
 int ShowInList(Context& context, const v1::Host& host) {
   v1::ListHostsResponse list;

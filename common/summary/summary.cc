@@ -126,12 +126,14 @@ std::vector<std::vector<double>> SeriesForStopRule(std::span<const v1::Repetitio
 
 std::string ExplainFlag(const std::string& name) {
   constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
+      {"overrun", "the last operations returned after the planned time"},
       {"cached", "part of what was read came from memory, not from the device"},
       {"unsynced", "part of what was written had not reached the device when the clock stopped"},
       {"too_short", "the measured window was too short to mean much"},
       {"noisy", "the repetitions differ too much for a precise median"},
       {"busy", "something else used this machine while it was measured"},
       {"memory-backed", "a layer of this storage lives in memory"},
+      {"clock-suspect", "the clock it was measured with cannot be relied on"},
       {"file, not device", "measured on a file, since the block device may not be opened"},
       {"throttled", "the processor was slowed down by heat, power or a quota"},
       {"swapped", "the machine swapped meanwhile"},

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kBusyShareOfCpus = 0.05;
 constexpr double kBusyBytesPerSecond = 1e6;
-constexpr double kTickSlackSeconds = 0.02;    // two ticks of rounding in /proc/stat
+constexpr double kTickSlackSeconds = 0.02;      // two ticks of rounding in /proc/stat
 constexpr uint64_t kBytesSlack = 256ull << 10;  // a journal commit is not a busy disk
 
 }  // namespace
