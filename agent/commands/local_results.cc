@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "agent/executor/exit_reason.h"
 #include "agent/workloads/workload.h"
 #include "common/parameters/parameters.h"
 #include "common/summary/summary.h"
@@ -170,7 +171,7 @@ void AddNotes(const v1::TaskResult& result, Lines& notes, Lines& flags) {
   const v1::TaskFinished& finished = result.finished();
   const std::string name = absl::StrCat(result.started().workload(), "@", result.started().version());
   if (finished.outcome() != v1::TASK_OUTCOME_SUCCEEDED) {
-    notes.Add(absl::StrCat(name, " ", OutcomeText(finished.outcome()), ": ", finished.reason()));
+    notes.Add(absl::StrCat(name, " ", std::string(OutcomeName(finished.outcome())), ": ", finished.reason()));
   }
   for (const v1::MetricSummary& metric : result.metrics()) {
     if (metric.excluded() > 0) {
@@ -188,21 +189,6 @@ void AddNotes(const v1::TaskResult& result, Lines& notes, Lines& flags) {
 }
 
 }  // namespace
-
-std::string OutcomeText(v1::TaskOutcome outcome) {
-  switch (outcome) {
-    case v1::TASK_OUTCOME_SUCCEEDED:
-      return "succeeded";
-    case v1::TASK_OUTCOME_SKIPPED:
-      return "skipped";
-    case v1::TASK_OUTCOME_CANCELLED:
-      return "cancelled";
-    case v1::TASK_OUTCOME_INTERRUPTED:
-      return "interrupted";
-    default:
-      return "failed";
-  }
-}
 
 void SummarizeResult(v1::TaskResult& result) {
   result.clear_metrics();

@@ -2,15 +2,10 @@
 // Pure.
 #pragma once
 
-#include <string>
-
 #include "fleetmark/v1/fleet.pb.h"
 #include "fleetmark/v1/result.pb.h"
 
 namespace fleetmark::agent {
-
-// "skipped", "failed", ...
-std::string OutcomeText(v1::TaskOutcome outcome);
 
 // Fills `metrics` from the repetitions.
 void SummarizeResult(v1::TaskResult& result);

@@ -17,6 +17,7 @@
 #include "agent/commands/progress_line.h"
 #include "agent/config/agent_config.h"
 #include "agent/executor/executor.h"
+#include "agent/executor/exit_reason.h"
 #include "agent/inventory/inventory.h"
 #include "common/parameters/parameters.h"
 #include "common/text/text.h"
@@ -227,7 +228,7 @@ v1::TaskResult RunTask(const v1::StartTask& task, Executor::Dependencies depende
 
 std::string DescribeFailure(const v1::StartTask& task, const v1::TaskFinished& finished) {
   return absl::StrCat(task.workload(), task.target().empty() ? "" : absl::StrCat(" on ", task.target()), " ",
-                      OutcomeText(finished.outcome()), ": ",
+                      std::string(OutcomeName(finished.outcome())), ": ",
                       finished.reason().empty() ? "no reason was given" : finished.reason());
 }
 

@@ -55,4 +55,21 @@ std::string DescribeState(pid_t pid) {
   }
 }
 
+std::string_view OutcomeName(v1::TaskOutcome outcome) {
+  switch (outcome) {
+    case v1::TASK_OUTCOME_SUCCEEDED:
+      return "succeeded";
+    case v1::TASK_OUTCOME_FAILED:
+      return "failed";
+    case v1::TASK_OUTCOME_SKIPPED:
+      return "skipped";
+    case v1::TASK_OUTCOME_CANCELLED:
+      return "cancelled";
+    case v1::TASK_OUTCOME_INTERRUPTED:
+      return "interrupted";
+    default:
+      return "ended";
+  }
+}
+
 }  // namespace fleetmark::agent

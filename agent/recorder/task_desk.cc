@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "agent/executor/exit_reason.h"
 #include "agent/inventory/inventory.h"
 #include "agent/spool/split.h"
 #include "common/log/log.h"
@@ -19,23 +20,6 @@ std::string NameOf(const v1::StartTask& task) {
   std::string name = absl::StrCat("task ", task.task_id());
   if (task.attempt() > 1) absl::StrAppend(&name, " (attempt ", task.attempt(), ")");
   return name;
-}
-
-std::string_view NameOf(v1::TaskOutcome outcome) {
-  switch (outcome) {
-    case v1::TASK_OUTCOME_SUCCEEDED:
-      return "succeeded";
-    case v1::TASK_OUTCOME_FAILED:
-      return "failed";
-    case v1::TASK_OUTCOME_SKIPPED:
-      return "skipped";
-    case v1::TASK_OUTCOME_CANCELLED:
-      return "cancelled";
-    case v1::TASK_OUTCOME_INTERRUPTED:
-      return "interrupted";
-    default:
-      return "ended";
-  }
 }
 
 v1::AgentMessage Accepted(const v1::StartTask& task) {
@@ -167,7 +151,7 @@ void TaskDesk::OnEnd(const v1::StartTask& task, const v1::TaskFinished& finished
   link_->EndProgress(task.task_id(), task.attempt());
   TakeHeld();
   link_->RecordsAvailable();
-  LogInfo("agent", absl::StrCat(NameOf(task), " ", std::string(NameOf(finished.outcome())),
+  LogInfo("agent", absl::StrCat(NameOf(task), " ", std::string(OutcomeName(finished.outcome())),
                                 finished.reason().empty() ? "" : ": ", EscapeForTerminal(finished.reason())));
 }
 

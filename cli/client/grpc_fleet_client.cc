@@ -135,7 +135,7 @@ class GrpcFleetClient : public FleetClient {
     }
     const absl::Status status = FromGrpcStatus(reactor.Wait());
     if (absl::IsUnavailable(status)) Forget();
-    if (absl::IsUnimplemented(status)) return ExplainUnknownCall(**stub, settings_.collectors[at_]);
+    if (absl::IsUnimplemented(status)) return ExplainUnknownCall();
     return status;
   }
 
@@ -149,14 +149,17 @@ class GrpcFleetClient : public FleetClient {
     return stub_.get();
   }
 
-  // What answers there is a fleetmark of this fleet, but it does not know the call: whoever does not even know
+  // The collector that was just called is of this fleet, but it does not know the call: whoever does not even know
   // GetStatus serves enrolment only.
-  absl::Status ExplainUnknownCall(v1::FleetService::Stub& stub, const std::string& address) {
+  absl::Status ExplainUnknownCall() {
+    const std::string& address = settings_.collectors[at_];
     grpc::ClientContext context;
     context.set_deadline(In(deadline_));
     v1::GetStatusResponse response;
-    const grpc::Status status = stub.GetStatus(&context, v1::GetStatusRequest(), &response);
-    if (status.error_code() != grpc::StatusCode::UNIMPLEMENTED) {
+    const absl::Status known = FromGrpcStatus(stub_->GetStatus(&context, v1::GetStatusRequest(), &response));
+    if (absl::IsUnavailable(known)) return ExplainUnavailable(known, address, settings_.material);
+    if (!known.ok() && !absl::IsUnimplemented(known)) return known;
+    if (known.ok()) {
       return absl::UnimplementedError("collector " + address + " does not know this call: it is of version " +
                                       response.version() +
                                       ", this program of " FLEETMARK_VERSION "; bring both to the same version");
@@ -184,7 +187,7 @@ class GrpcFleetClient : public FleetClient {
       grpc::ClientContext context;
       context.set_deadline(In(deadline_));
       last = FromGrpcStatus(call(**stub, context));
-      if (absl::IsUnimplemented(last)) return ExplainUnknownCall(**stub, address);
+      if (absl::IsUnimplemented(last)) return ExplainUnknownCall();
       if (!absl::IsUnavailable(last)) {
         if (absl::IsDeadlineExceeded(last)) {
           last = absl::DeadlineExceededError("collector " + address + " did not answer within " +

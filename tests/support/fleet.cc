@@ -202,12 +202,12 @@ std::vector<std::string> FleetHost::Scratch() const {
 
 // ---- fleet ----
 
-Fleet::Fleet(const FleetOptions& options) : options_(options) {
+Fleet::Fleet(const FleetOptions& options)
+    : options_(options), directory_(DirectoryOnDisk(), "fleetmark \xc3\xa9."), root_(directory_.path()) {
   AdoptOrphans();
   known_ = LiveDescendants();
   AllFleets().push_back(this);
-  root_ = absl::StrCat(DirectoryOnDisk(), "/fleetmark \xc3\xa9.XXXXXX");
-  if (mkdtemp(root_.data()) == nullptr || chmod(root_.c_str(), 0755) != 0) GiveUpFleet("mkdtemp " + root_);
+  if (chmod(root_.c_str(), 0755) != 0) GiveUpFleet("chmod " + root_);
   MakeDirectory(root_ + "/home", 0700);
   if (options_.machines) {
     absl::StatusOr<std::unique_ptr<Network>> network = Network::Make();
@@ -230,8 +230,6 @@ Fleet::~Fleet() {
   hosts_.clear();
   collectors_.clear();
   network_.reset();
-  std::error_code ignored;
-  std::filesystem::remove_all(root_, ignored);
 }
 
 absl::Status Fleet::AddCollector() {

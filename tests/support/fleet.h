@@ -19,6 +19,7 @@
 #include "fleetmark/v1/fleet.pb.h"
 #include "tests/support/network.h"
 #include "tests/support/process.h"
+#include "tests/support/temp_directory.h"
 
 namespace fleetmark::test {
 
@@ -161,7 +162,8 @@ class Fleet {
 
   const FleetOptions options_;
   std::vector<pid_t> known_;
-  std::string root_;
+  const TempDirectory directory_;
+  const std::string root_;
   std::string machines_refused_;
   std::unique_ptr<Network> network_;
   std::vector<std::unique_ptr<FleetCollector>> collectors_;

@@ -10,9 +10,9 @@
 
 namespace fleetmark::test {
 
-TempDirectory::TempDirectory(const std::string& parent) {
+TempDirectory::TempDirectory(const std::string& parent, const std::string& name) {
   const char* variable = std::getenv("TMPDIR");
-  path_ = (!parent.empty() ? parent : variable != nullptr ? variable : "/tmp") + "/fleetmark-test-XXXXXX";
+  path_ = (!parent.empty() ? parent : variable != nullptr ? variable : "/tmp") + "/" + name + "XXXXXX";
   if (mkdtemp(path_.data()) == nullptr) {
     std::perror(path_.c_str());
     std::abort();

@@ -7,8 +7,8 @@ namespace fleetmark::test {
 
 class TempDirectory {
  public:
-  // Below `parent`, or where the system keeps temporary files. Aborts if it cannot be made.
-  explicit TempDirectory(const std::string& parent = "");
+  // Below `parent`, or where the system keeps temporary files, with a name that begins so. Aborts if it cannot be made.
+  explicit TempDirectory(const std::string& parent = "", const std::string& name = "fleetmark-test-");
   ~TempDirectory();
   TempDirectory(const TempDirectory&) = delete;
   TempDirectory& operator=(const TempDirectory&) = delete;
