@@ -5,6 +5,7 @@
 #include "agent/command_line.h"
 #include "agent/executor/own_image.h"
 #include "agent/worker/worker.h"
+#include "common/rpc/process.h"
 
 int main(int argc, char** argv) {
   using namespace fleetmark::agent;
@@ -14,5 +15,7 @@ int main(int argc, char** argv) {
   RememberOwnImage();
   fleetmark::StopSignal stop;
   fleetmark::StopOnSignals(stop);
-  return RunCommandLine(argc, argv, stop);
+  const int code = RunCommandLine(argc, argv, stop);
+  fleetmark::AwaitRpcEnd();
+  return code;
 }

@@ -21,5 +21,7 @@ int main(int argc, char** argv) {
   fleetmark::StopSignal stop;
   fleetmark::StopOnSignals(stop);
   fleetmark::PrepareRpc(fleetmark::RpcLog::kSilent);
-  return fleetmark::cli::RunCommandLine(argc, argv, stop, Connect);
+  const int code = fleetmark::cli::RunCommandLine(argc, argv, stop, Connect);
+  fleetmark::AwaitRpcEnd();
+  return code;
 }

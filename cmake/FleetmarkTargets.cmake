@@ -41,8 +41,9 @@ endfunction()
 
 # A test binary is one ctest entry; tests/run counts the cases from its XML. The environment it gets:
 #   FLEETMARK_BIN_DIR  the programs;  FLEETMARK_SOURCE_DIR  the tree (tests/data).
+# RPC: it uses gRPC in its own process, whose threads are to end before it does.
 function(fleetmark_test label)
-  cmake_parse_arguments(A "SERIAL" "TIMEOUT;NAME" "SOURCES;PRIVATE" ${ARGN})
+  cmake_parse_arguments(A "SERIAL;RPC" "TIMEOUT;NAME" "SOURCES;PRIVATE" ${ARGN})
   fleetmark_folder_name(folder)
   set(name "${folder}_test")
   if(A_NAME)
@@ -50,6 +51,9 @@ function(fleetmark_test label)
   endif()
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 300)
+  endif()
+  if(A_RPC)
+    list(APPEND A_SOURCES "${CMAKE_SOURCE_DIR}/tests/support/rpc_end.cc")
   endif()
   add_executable(${name} ${A_SOURCES})
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")

@@ -8,5 +8,7 @@ int main(int argc, char** argv) {
   fleetmark::PrepareRpc(fleetmark::RpcLog::kErrors);
   static fleetmark::StopSignal stop;
   fleetmark::StopOnSignals(stop);
-  return fleetmark::collector::RunCommandLine(argc, argv, stop);
+  const int code = fleetmark::collector::RunCommandLine(argc, argv, stop);
+  fleetmark::AwaitRpcEnd();
+  return code;
 }

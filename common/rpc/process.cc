@@ -1,14 +1,17 @@
 #include "common/rpc/process.h"
 
+#include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "common/log/log.h"
 #include "common/rpc/process_internal.h"
@@ -18,6 +21,7 @@ namespace fleetmark {
 namespace {
 
 constexpr int64_t kLogEveryNs = 10'000'000'000;
+constexpr std::chrono::seconds kLongestEnd(2);
 
 std::atomic<int64_t> next_log_ns{0};
 std::atomic<uint64_t> suppressed{0};
@@ -65,6 +69,14 @@ void PrepareRpc(RpcLog log) {
   // Who debugs gRPC itself gets its own log.
   if (std::getenv("GRPC_VERBOSITY") == nullptr && std::getenv("GRPC_TRACE") == nullptr) {
     gpr_set_log_function(log == RpcLog::kErrors ? LogRateLimited : IgnoreLog);
+  }
+}
+
+void AwaitRpcEnd() {
+  // Channels give up their last references on threads of gRPC; the one that gives up the last of all stops the others.
+  const auto give_up = std::chrono::steady_clock::now() + kLongestEnd;
+  while (grpc_is_initialized() != 0 && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 

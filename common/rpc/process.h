@@ -1,4 +1,4 @@
-// What must be set once per process before gRPC is used.
+// What must be set once per process before gRPC is used, and awaited after.
 #pragma once
 
 namespace fleetmark {
@@ -12,6 +12,10 @@ enum class RpcLog {
 // dynamically linked programs), no cipher of TLS 1.2 (so that only 1.3 is spoken: the library has no option for it),
 // no log noise. Credentials made without it behave the same but for the log. Idempotent.
 void PrepareRpc(RpcLog log);
+
+// Call at the end of main, after the last object of gRPC is gone: waits until gRPC's own threads have ended, at most 2 s.
+// A process that exits before may destroy OpenSSL under them. At once where gRPC was never used.
+void AwaitRpcEnd();
 
 // For a collector's main: glibc's allocator gives memory back to the system between large messages, which makes
 // reading them 4 to 8 times slower; this lets it keep 256 MiB.

@@ -206,7 +206,7 @@ TEST_F(AgentDaemonTest, RemovedHostCancelsWhatItMeasures) {
     const std::string log = agent->Log();
     return log.find("task 1 cancelled") != std::string::npos && log.find("task 2 cancelled") != std::string::npos;
   })) << agent->Log();
-  EXPECT_EQ(agent->Kill(SIGTERM), 0);
+  EXPECT_EQ(agent->Kill(SIGTERM), 0) << agent->Log();
 }
 
 // The agent is killed in the middle; the next start reports it and goes on with the rest. C-106
@@ -236,7 +236,7 @@ TEST_F(AgentDaemonTest, StoppedAgentReportsTheTaskAsInterruptedBeforeItGoes) {
   auto agent = StartAgent();
   ASSERT_TRUE(collector->WaitFor([&] { return collector->Committed(1).size() >= 3; })) << agent->Log();
   const auto asked = std::chrono::steady_clock::now();
-  EXPECT_EQ(agent->Kill(SIGTERM), 0);
+  EXPECT_EQ(agent->Kill(SIGTERM), 0) << agent->Log();
   EXPECT_LT(std::chrono::steady_clock::now() - asked, std::chrono::seconds(20)) << agent->Log();
   ASSERT_TRUE(HasEnded(*collector, 1)) << "drained before the stream ended: " << agent->Log();
   EXPECT_EQ(EndOf(*collector, 1).outcome(), v1::TASK_OUTCOME_INTERRUPTED);
@@ -272,7 +272,7 @@ TEST_F(AgentDaemonTest, SecondAgentOnTheSameStateExitsAndNamesTheFirst) {
   auto second = StartAgent();
   EXPECT_EQ(second->Wait(), 1);
   EXPECT_THAT(second->Log(), HasSubstr("process " + std::to_string(agent->pid())));
-  EXPECT_EQ(agent->Kill(SIGTERM), 0);
+  EXPECT_EQ(agent->Kill(SIGTERM), 0) << agent->Log();
 }
 
 TEST_F(AgentDaemonTest, WithoutAnIdentityOrConfigurationItSaysWhatToDo) {
@@ -306,7 +306,7 @@ TEST_F(AgentDaemonTest, ReadOnlyStateDirectoryRefusesTasksAndStaysConnected) {
   // It says hello anew, and the task that is offered again runs.
   EXPECT_TRUE(collector.WaitFor([&] { return HasEnded(collector, 1); })) << agent->Log();
   EXPECT_GE(collector.connections(), 2);
-  EXPECT_EQ(agent->Kill(SIGTERM), 0);
+  EXPECT_EQ(agent->Kill(SIGTERM), 0) << agent->Log();
   ::umount2(state.c_str(), MNT_DETACH);
 }
 
