@@ -78,6 +78,9 @@ struct JobResult {
   // closed. For comparison with counters taken in the hooks.
   uint64_t hooked_read_bytes = 0;
   uint64_t hooked_written_bytes = 0;
+  // Of these, at most so much had been asked before the first hook: a counter of requests has not seen it, one of
+  // completions has.
+  uint64_t in_flight_at_hook_bytes = 0;
   // Of the whole job, ramp included; also after an error.
   uint64_t total_written_bytes = 0;
   std::optional<IoError> error;

@@ -200,6 +200,7 @@ absl::Status DiskProfile::Measure(WorkContext& context, const Phase& phase, int 
   facts.operations = result.reads + result.writes;
   facts.metered_read_bytes = result.hooked_read_bytes;
   facts.metered_written_bytes = result.hooked_written_bytes;
+  facts.asked_before_start_bytes = result.in_flight_at_hook_bytes;
   facts.planned_seconds = job.run_seconds;
   v1::Measurement measurement;
   meter.Describe(facts, measurement);

@@ -87,7 +87,10 @@ void PhaseMeter::Describe(const PhaseFacts& facts, v1::Measurement& measurement)
   uint64_t moved = 0;
   bool known = false;
   if (facts.metered_read_bytes > 0) {
-    if (const auto device = Smaller(device_read_, usage.process_read_bytes)) {
+    // A device counts what returned, the process what it asked for.
+    std::optional<uint64_t> by_process = usage.process_read_bytes;
+    if (by_process) *by_process += facts.asked_before_start_bytes;
+    if (const auto device = Smaller(device_read_, by_process)) {
       moved += *device;
       known = true;
       const double cached = Missing(*device, facts.metered_read_bytes);

@@ -22,8 +22,9 @@ struct PhaseFacts {
   double elapsed_seconds = 0;
   uint64_t asked_bytes = 0;  // within elapsed_seconds
   uint64_t operations = 0;
-  uint64_t metered_read_bytes = 0;  // asked between Start and Stop
+  uint64_t metered_read_bytes = 0;  // returned between Start and Stop
   uint64_t metered_written_bytes = 0;
+  uint64_t asked_before_start_bytes = 0;  // of these, at most: asked before Start, and in flight there
   std::optional<double> planned_seconds;  // time-based phases
 };
 

@@ -13,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "tests/agent/workloads/disk/target_fixture.h"
 #include "tests/support/temp_directory.h"
+#include "tests/support/throttle.h"
 
 namespace fleetmark::agent {
 namespace {
@@ -31,6 +32,23 @@ class DiskProfileTest : public TargetFixture {
                                {"preset", TextParameter(preset)}});
   }
 };
+
+// On a slow disk the operations in flight are a large part of what a short window moves.
+TEST_F(DiskProfileTest, WhatWasInFlightWhenTheWindowOpenedIsNotCached) {
+  if (!MakeTarget(uint64_t{64} << 20)) return;
+  BeginProfile("read", 0.8);
+  ASSERT_TRUE(workload_->Prepare(*context_).ok());
+  absl::StatusOr<test::Throttle> throttle = test::Throttle::Begin(image_->device().name(), 40 << 20);
+  if (!throttle.ok()) GTEST_SKIP() << throttle.status().message();
+  v1::Repetition repetition;
+  const absl::Status status = workload_->RunOnce(*context_, repetition);
+  ASSERT_TRUE(status.ok()) << status;
+  const v1::Measurement* measurement = Find(repetition, "seq1m_q8t1.read.bandwidth");
+  ASSERT_NE(measurement, nullptr);
+  EXPECT_NEAR(measurement->value(), 40 << 20, 0.15 * (40 << 20)) << "the throttle works";
+  EXPECT_FALSE(HasFlag(*measurement, "cached")) << Flags(*measurement);
+  EXPECT_LT(measurement->cached_fraction(), 0.02);
+}
 
 TEST_F(DiskProfileTest, MeasuresEveryJobAndLeavesNothing) {
   if (!MakeTarget(uint64_t{64} << 20)) return;
