@@ -26,7 +26,7 @@ class PostgresRunStore : public RunStore {
   absl::StatusOr<Reconciliation> Reconcile(const HostId& host,
                                            const std::vector<v1::UnfinishedTask>& unfinished) override;
   absl::StatusOr<std::vector<RunId>> GiveUpOverdue() override;
-  absl::Status PublishProgress(const std::vector<v1::Progress>& progress) override;
+  absl::Status PublishProgress(const std::vector<HostProgress>& progress) override;
   absl::StatusOr<std::vector<v1::Progress>> ReadProgress(RunId run) override;
   absl::Status MarkWatched(RunId run, const std::string& collector_id) override;
   absl::StatusOr<std::vector<TaskId>> WatchedTasks(const std::vector<TaskId>& tasks) override;

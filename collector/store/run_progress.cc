@@ -1,6 +1,7 @@
 // Ephemeral progress, for watchers on other collectors: unlogged rows, not waited for.
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "collector/store/message_values.h"
@@ -9,18 +10,19 @@
 
 namespace fleetmark::collector {
 
-absl::Status PostgresRunStore::PublishProgress(const std::vector<v1::Progress>& progress) {
-  std::map<TaskId, v1::Progress> newest;
-  for (const v1::Progress& one : progress) {
-    v1::Progress& kept = newest[one.task_id()];
-    kept = one;
+absl::Status PostgresRunStore::PublishProgress(const std::vector<HostProgress>& progress) {
+  std::map<std::pair<TaskId, HostId>, v1::Progress> newest;
+  for (const HostProgress& one : progress) {
+    v1::Progress& kept = newest[{one.progress.task_id(), one.host}];
+    kept = one.progress;
     CleanMessage(kept);
   }
   if (newest.empty()) return absl::OkStatus();
   std::vector<int64_t> tasks, attempts;
-  std::vector<std::string> messages;
-  for (const auto& [task, one] : newest) {
-    tasks.push_back(task);
+  std::vector<std::string> hosts, messages;
+  for (const auto& [key, one] : newest) {
+    tasks.push_back(key.first);
+    hosts.push_back(key.second);
     attempts.push_back(one.attempt());
     messages.push_back(sql::FromBytes(SerializeStable(one)));
   }
@@ -31,11 +33,12 @@ absl::Status PostgresRunStore::PublishProgress(const std::vector<v1::Progress>& 
         for (const Row row : transaction.Exec(
                  "INSERT INTO fleetmark.task_progress (task_id, run_id, attempt, message)"
                  " SELECT t.id, t.run_id, x.attempt, x.message"
-                 " FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS x(task, attempt, message)"
-                 " JOIN fleetmark.task t ON t.id = x.task AND t.state IN ('assigned', 'running') ORDER BY t.id"
+                 " FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::bytea[]) AS x(task, host, attempt, message)"
+                 " JOIN fleetmark.task t ON t.id = x.task AND t.host_id = x.host"
+                 " AND t.state IN ('assigned', 'running') ORDER BY t.id"
                  " ON CONFLICT (task_id) DO UPDATE SET attempt = excluded.attempt, message = excluded.message,"
                  " updated_at = now() RETURNING run_id",
-                 Args(tasks, attempts, messages))) {
+                 Args(tasks, hosts, attempts, messages))) {
           runs.insert(row.Int64(0));
         }
         for (const int64_t run : runs) Notify(transaction, kProgressChannel, absl::StrCat(run));

@@ -76,8 +76,13 @@ class RunStore {
   // Waiting tasks of runs past their give-up time become lost; returns the runs it changed.
   virtual absl::StatusOr<std::vector<RunId>> GiveUpOverdue() = 0;
 
-  // Ephemeral progress for watchers on other collectors: one unlogged row a task.
-  virtual absl::Status PublishProgress(const std::vector<v1::Progress>& progress) = 0;
+  // Ephemeral progress for watchers on other collectors: one unlogged row a task. What a host says of another host's
+  // task is left out.
+  struct HostProgress {
+    HostId host;
+    v1::Progress progress;
+  };
+  virtual absl::Status PublishProgress(const std::vector<HostProgress>& progress) = 0;
   virtual absl::StatusOr<std::vector<v1::Progress>> ReadProgress(RunId run) = 0;
   // "Somebody on this collector watches this run" (for the next 10 s).
   virtual absl::Status MarkWatched(RunId run, const std::string& collector_id) = 0;

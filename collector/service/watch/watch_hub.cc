@@ -88,15 +88,18 @@ void WatchHub::Progress(const HostId& host, const v1::Progress& progress) {
   Watchers watchers;
   {
     MutexLock lock(mutex_);
-    Active& active = active_[progress.task_id()];
-    if (active.progress.attempt() > progress.attempt()) return;
-    active.host = host;
+    const auto task = tasks_.find(progress.task_id());
+    if (task != tasks_.end() && task->second.host != host) return;  // not this host's to speak of
+    Active& active = active_[host];
+    const bool is_same = active.progress.task_id() == progress.task_id();
+    if (is_same && active.progress.attempt() > progress.attempt()) return;
     active.progress = progress;
     active.arrived = absl::Now();
     active.unpublished = true;
-    const auto run = run_of_task_.find(progress.task_id());
-    if (run == run_of_task_.end()) return;
-    if (const auto found = watched_.find(run->second); found != watched_.end()) watchers = Live(found->second.watchers);
+    if (task == tasks_.end()) return;
+    if (const auto found = watched_.find(task->second.run); found != watched_.end()) {
+      watchers = Live(found->second.watchers);
+    }
   }
   for (const auto& watcher : watchers) watcher->OnProgress(progress);
 }
@@ -141,7 +144,7 @@ void WatchHub::LookAt(RunId run_id, absl::Time now) {
     if (found == watched_.end()) return;
     if (Live(found->second.watchers).empty() && Live(found->second.fresh).empty()) {
       watched_.erase(found);
-      std::erase_if(run_of_task_, [&](const auto& entry) { return entry.second == run_id; });
+      std::erase_if(tasks_, [&](const auto& entry) { return entry.second.run == run_id; });
       return;
     }
     // Cleared before the rows are read: a change in between makes it dirty again.
@@ -164,7 +167,7 @@ void WatchHub::LookAt(RunId run_id, absl::Time now) {
       known = Live(watched.watchers);
       watched_.erase(found);
     } else {
-      for (const v1::Task& task : run->tasks()) run_of_task_[task.id()] = run_id;
+      for (const v1::Task& task : run->tasks()) tasks_[task.id()] = {run_id, task.host_id()};
       std::string state = StateOf(*run);
       fresh = Live(watched.fresh);
       if (state != watched.seen) known = Live(watched.watchers);
@@ -175,7 +178,7 @@ void WatchHub::LookAt(RunId run_id, absl::Time now) {
       watched.run = shared;
       if (IsOver(run->state())) {
         watched_.erase(found);
-        std::erase_if(run_of_task_, [&](const auto& entry) { return entry.second == run_id; });
+        std::erase_if(tasks_, [&](const auto& entry) { return entry.second.run == run_id; });
       }
     }
   }
@@ -228,7 +231,7 @@ void WatchHub::ReadForeignProgress() {
       const auto found = watched_.find(run);
       if (found == watched_.end()) continue;
       watchers = Live(found->second.watchers);
-      for (const auto& [task, active] : active_) own.insert(task);
+      for (const auto& [host, active] : active_) own.insert(active.progress.task_id());
     }
     for (const v1::Progress& progress : *rows) {
       if (own.contains(progress.task_id())) continue;
@@ -242,23 +245,24 @@ void WatchHub::PublishOwnProgress(absl::Time now) {
   {
     MutexLock lock(mutex_);
     std::erase_if(active_, [&](const auto& entry) { return now - entry.second.arrived > absl::Seconds(15); });
-    for (const auto& [task, active] : active_) tasks.push_back(task);
+    for (const auto& [host, active] : active_) tasks.push_back(active.progress.task_id());
   }
   if (tasks.empty()) return;
   const absl::StatusOr<std::vector<TaskId>> watched_tasks = runs_.WatchedTasks(tasks);
   if (!watched_tasks.ok()) return;
   const std::set<TaskId> watched(watched_tasks->begin(), watched_tasks->end());
-  std::vector<v1::Progress> publish;
+  std::vector<RunStore::HostProgress> publish;
   std::map<HostId, double> rates;
   {
     MutexLock lock(mutex_);
-    for (auto& [task, active] : active_) {
-      const bool is_watched = watched.contains(task) || run_of_task_.contains(task);
-      if (is_watched && std::exchange(active.unpublished, false)) publish.push_back(active.progress);
+    for (auto& [host, active] : active_) {
+      const TaskId task = active.progress.task_id();
+      const bool is_watched = watched.contains(task) || tasks_.contains(task);
+      if (is_watched && std::exchange(active.unpublished, false)) publish.push_back({host, active.progress});
       const double rate = is_watched ? options_.watched_per_second : options_.unwatched_per_second;
       if (rate == active.rate) continue;
       active.rate = rate;
-      rates[active.host] = rate;
+      rates[host] = rate;
     }
   }
   if (!publish.empty()) runs_.PublishProgress(publish).IgnoreError();  // ephemeral

@@ -53,12 +53,15 @@ class WatchHub {
     std::string seen;  // the run as last sent, without progress
     std::shared_ptr<const v1::Run> run;
   };
-  struct Active {  // a task that runs on a host connected here
-    HostId host;
+  struct Active {  // the task that runs on a host connected here
     v1::Progress progress;
     absl::Time arrived;
     bool unpublished = true;
     double rate = 0;  // as the agent was told; 0: not yet
+  };
+  struct KnownTask {
+    RunId run;
+    HostId host;
   };
   using Watchers = std::vector<std::shared_ptr<RunWatcher>>;
 
@@ -80,8 +83,8 @@ class WatchHub {
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool work_ GUARDED_BY(mutex_) = false;
   std::map<RunId, Watched> watched_ GUARDED_BY(mutex_);
-  std::map<TaskId, RunId> run_of_task_ GUARDED_BY(mutex_);  // of watched runs
-  std::map<TaskId, Active> active_ GUARDED_BY(mutex_);
+  std::map<TaskId, KnownTask> tasks_ GUARDED_BY(mutex_);  // of watched runs
+  std::map<HostId, Active> active_ GUARDED_BY(mutex_);
 };
 
 }  // namespace fleetmark::collector

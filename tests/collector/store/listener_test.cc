@@ -45,7 +45,7 @@ TEST_F(ListenerTest, HearsWhatAnotherCollectorDoes) {
   v1::Progress progress;
   progress.set_task_id(one.key.task);
   progress.set_attempt(1);
-  ASSERT_TRUE(store_->runs().PublishProgress({progress}).ok());
+  ASSERT_TRUE(store_->runs().PublishProgress({{one.host, progress}}).ok());
   EXPECT_TRUE(Hears(Notification::Kind::kHost, one.host));
   EXPECT_TRUE(Hears(Notification::Kind::kTask, one.host));
   EXPECT_TRUE(Hears(Notification::Kind::kRun, absl::StrCat(one.run)));

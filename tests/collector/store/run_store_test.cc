@@ -239,13 +239,17 @@ TEST_F(StoreTest, ProgressIsSharedWhileTheTaskRuns) {
   EXPECT_THAT(*store_->runs().WatchedTasks({one.key.task, 4711}), ElementsAre(one.key.task));
   v1::Progress later = progress;
   later.set_fraction(0.5);
-  ASSERT_TRUE(store_->runs().PublishProgress({progress, later}).ok());
+  ASSERT_TRUE(store_->runs().PublishProgress({{one.host, progress}, {one.host, later}}).ok());
   ASSERT_EQ(store_->runs().ReadProgress(one.run)->size(), 1U);
   EXPECT_EQ(store_->runs().ReadProgress(one.run)->at(0).fraction(), 0.5);
   EXPECT_EQ(store_->runs().GetRun(one.run)->tasks(0).progress().fraction(), 0.5);
+  v1::Progress false_one = progress;
+  false_one.set_fraction(0.99);
+  ASSERT_TRUE(store_->runs().PublishProgress({{AddHost("stranger"), false_one}}).ok());
+  EXPECT_EQ(store_->runs().ReadProgress(one.run)->at(0).fraction(), 0.5) << "not that host's task";
   StoreAll(one.host, WholeTask(one.key, {1}));
   EXPECT_TRUE(store_->runs().ReadProgress(one.run)->empty());
-  ASSERT_TRUE(store_->runs().PublishProgress({later}).ok());  // came late
+  ASSERT_TRUE(store_->runs().PublishProgress({{one.host, later}}).ok());  // came late
   EXPECT_TRUE(store_->runs().ReadProgress(one.run)->empty());
 }
 

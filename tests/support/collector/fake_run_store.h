@@ -96,10 +96,10 @@ class FakeRunStore : public collector::RunStore, public StoreCalls {
     return reconciliation_;
   }
 
-  absl::Status PublishProgress(const std::vector<v1::Progress>& progress) override {
+  absl::Status PublishProgress(const std::vector<HostProgress>& progress) override {
     if (const absl::Status status = Called("PublishProgress"); !status.ok()) return status;
     MutexLock lock(mutex_);
-    published_.insert(published_.end(), progress.begin(), progress.end());
+    for (const HostProgress& one : progress) published_.push_back(one.progress);
     return absl::OkStatus();
   }
   absl::StatusOr<std::vector<v1::Progress>> ReadProgress(RunId run) override {

@@ -52,6 +52,17 @@ TEST_F(WatchProgressTest, ProgressOfAnOldAttemptIsDropped) {
   EXPECT_EQ(watcher->progress()[1].attempt(), 2U);
 }
 
+TEST_F(WatchProgressTest, AHostSpeaksOnlyOfItsOwnTasks) {
+  options_.poll = options_.exchange = absl::Hours(1);
+  runs_.Put(RunOf(1));
+  StartHub();
+  const auto watcher = WatchAndSee(1);
+  hub_->Progress("stranger", ProgressOf(10, 0.99, 7));
+  hub_->Progress("mac", ProgressOf(10, 0.5));
+  ASSERT_THAT(watcher->progress(), SizeIs(1));
+  EXPECT_EQ(watcher->progress()[0].fraction(), 0.5);
+}
+
 TEST_F(WatchProgressTest, AWatcherThatIsGoneGetsNone) {
   options_.poll = options_.exchange = absl::Hours(1);
   runs_.Put(RunOf(1));
