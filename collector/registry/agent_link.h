@@ -8,6 +8,11 @@
 
 namespace fleetmark::collector {
 
+// The way back for a host that was removed, for the machine it is told on.
+inline constexpr char kHowToEnrolAgain[] =
+    "to enrol this machine again, type here `fleetmark-agent reset-id`, then the line that `fleetmark hosts invite` "
+    "prints";
+
 class AgentLink {
  public:
   virtual ~AgentLink() = default;

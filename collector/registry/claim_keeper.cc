@@ -57,10 +57,7 @@ void ClaimKeeper::EndIfRemoved(const HostId& host) {
   LogInfo("registry", absl::StrCat("host ", host, " was removed from the fleet; ending its session"));
   v1::Refusal refusal;
   refusal.set_reason(v1::REFUSAL_REASON_REMOVED);
-  refusal.set_message(
-      "this host was removed from the fleet; to enrol it again, type there `fleetmark-agent reset-id`, then the line "
-      "that "
-      "`fleetmark hosts invite` prints");
+  refusal.set_message(absl::StrCat("this host was removed from the fleet; ", kHowToEnrolAgain));
   registry_.End(host, refusal, absl::PermissionDeniedError(refusal.message()));
 }
 

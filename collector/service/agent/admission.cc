@@ -52,10 +52,8 @@ std::optional<v1::Refusal> CheckMembership(const SessionContext& context, const 
   const absl::StatusOr<bool> revoked = context.trust.IsRevoked(peer.certificate_serial_hex);
   if (!revoked.ok()) return RefuseForNow("look this certificate up", revoked.status());
   if (removed.ok() && !*removed && !*revoked) return std::nullopt;
-  return Refuse(v1::REFUSAL_REASON_REMOVED,
-                absl::StrCat("host ", hello.host_id(), " (\"", hello.host_name(),
-                             "\") is not part of this fleet any more; to enrol this machine again, type here "
-                             "`fleetmark-agent reset-id`, then the line that `fleetmark hosts invite` prints"));
+  return Refuse(v1::REFUSAL_REASON_REMOVED, absl::StrCat("host ", hello.host_id(), " (\"", hello.host_name(),
+                                                         "\") is not part of this fleet any more; ", kHowToEnrolAgain));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "collector/service/agent/admission.h"
 #include "collector/service/agent/agent_stream.h"
 #include "collector/service/peer/peer_identity.h"
 #include "common/rpc/handover.h"
@@ -28,8 +29,9 @@ class RefusedStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1:
 
 absl::Status MustBeHost(const Peer& peer) {
   if (peer.identity.kind == IdentityKind::kHost) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat("this is for hosts; the certificate is that of ", ToUri(peer.identity)));
+  return absl::PermissionDeniedError(absl::StrCat("this is for hosts; the certificate is that of ",
+                                                  ToUri(peer.identity),
+                                                  "; enrol this machine with a line of `fleetmark hosts invite`"));
 }
 
 class AgentServiceImpl final : public v1::AgentService::CallbackService {
@@ -70,7 +72,9 @@ class AgentServiceImpl final : public v1::AgentService::CallbackService {
     if (!revoked.ok()) return revoked.status();
     const absl::StatusOr<bool> removed = context_.hosts.IsRemoved(peer.identity.id);
     if (!removed.ok()) return removed.status();
-    if (*revoked || *removed) return absl::PermissionDeniedError("this host was removed from the fleet");
+    if (*revoked || *removed) {
+      return absl::PermissionDeniedError(absl::StrCat("this host was removed from the fleet; ", kHowToEnrolAgain));
+    }
     absl::StatusOr<IssuedCertificate> issued =
         authority_.RenewCertificate(peer.identity, request.certificate_request_der(), ToUri(peer.identity));
     if (!issued.ok()) return issued.status();

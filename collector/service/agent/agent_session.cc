@@ -186,6 +186,10 @@ void AgentSession::RunOrRetry(const char* what, const std::function<absl::Status
 }
 
 void AgentSession::AdmitNow(const v1::Hello& hello) {
+  {
+    MutexLock lock(mutex_);
+    if (state_ == State::kOver) return;  // a later session of this host may be live already
+  }
   Admission admission = Admit(context_, peer_, hello, absl::Now());
   if (const v1::Refusal* refusal = std::get_if<v1::Refusal>(&admission)) {
     LogWarning("agents", absl::StrCat("refused the agent at ", peer_.address, ": ", refusal->message()));

@@ -218,15 +218,27 @@ TEST_F(AgentSessionTest, DetachBeforeTheHelloLeavesNothing) {
   EXPECT_EQ(hosts_.calls("ReleaseClaim"), 0);
 }
 
-// The stream broke before the worker thread came to its hello: what admission does is undone by what follows it.
-TEST_F(AgentSessionTest, DetachWhileItIsAdmittedGivesTheClaimBack) {
+// The stream broke before the worker thread came to its hello: the session that is live meanwhile goes on.
+TEST_F(AgentSessionTest, DetachBeforeItIsAdmittedDisturbsNobody) {
+  Stream& live = OpenLive();
   StopWorker();
-  Stream& stream = Open();
-  stream.session->OnMessage(HelloMessage());
-  stream.session->OnMessage(RecordsMessage(1, {1}));
-  stream.session->OnReadsEnded();
-  stream.Detach();
+  Stream& late = Open();
+  late.session->OnMessage(HelloMessage());
+  late.session->OnReadsEnded();
+  late.Detach();
   OpenWorkerAndFlush();
+  EXPECT_EQ(hosts_.calls("TakeClaim"), 1) << "the live one's";
+  EXPECT_EQ(live.port.end(), std::nullopt);
+  EXPECT_TRUE(registry_.Send(kMac, Message()).ok());
+}
+
+// The stream breaks in the middle of it: what admission does is undone by what follows it.
+TEST_F(AgentSessionTest, DetachWhileItIsAdmittedGivesTheClaimBack) {
+  Stream& stream = Open();
+  trust_.OnLook([&] { stream.Detach(); });
+  stream.session->OnMessage(HelloMessage());
+  Flush();
+  Flush();  // the job of Detach
   EXPECT_EQ(hosts_.calls("TakeClaim"), 1);
   EXPECT_FALSE(Claimed());
   EXPECT_FALSE(Connected());

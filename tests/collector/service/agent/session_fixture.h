@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -25,10 +26,13 @@ namespace fleetmark::collector {
 class RevokingTrustStore : public test::FakeTrustStore {
  public:
   absl::StatusOr<bool> IsRevoked(const std::string& serial_hex) override {
+    if (on_look_) on_look_();
     MutexLock lock(mutex_);
     if (!failure_.ok()) return failure_;
     return revoked_.contains(serial_hex);
   }
+  // Called in the middle of an admission, on the worker thread. Set while that does nothing.
+  void OnLook(std::function<void()> on_look) { on_look_ = std::move(on_look); }
   void Revoke(const std::string& serial_hex) {
     MutexLock lock(mutex_);
     revoked_.insert(serial_hex);
@@ -39,6 +43,7 @@ class RevokingTrustStore : public test::FakeTrustStore {
   }
 
  private:
+  std::function<void()> on_look_;
   Mutex mutex_;
   std::set<std::string> revoked_ GUARDED_BY(mutex_);
   absl::Status failure_ GUARDED_BY(mutex_);
