@@ -202,6 +202,18 @@ TEST_F(BadInput, ATargetNobodyNamedIsRefusedWithTheLineThatWouldAllowIt) {
   }
 }
 
+TEST_F(BadInput, AComparisonWithoutResultsSaysWhyThereAreNone) {
+  const Finished run = fleet_->Cli({"run", "disk-quick", "--hosts", "bad", "--target", "missing"});
+  EXPECT_EQ(run.exit_code, 1);
+  v1::Run shown;
+  ASSERT_TRUE(fleet_->CliJson({"runs", "show"}, shown).ok());
+  const std::string id = absl::StrCat(shown.id());
+  ExpectOneLine(fleet_->Cli({"compare", "--run", id}), 4,
+                {"run " + id, "no results", "does not exist", "runs show " + id});
+  ExpectOneLine(fleet_->Cli({"compare", "bad", "--target", "missing"}), 4, {"bad missing", "does not exist"});
+  ExpectOneLine(fleet_->Cli({"compare", "good", "bad", "--target", "nope"}), 4, {"\"nope\""});
+}
+
 TEST_F(BadInput, AnAgentThatIsAwayIsNamedAndItsTaskWaits) {
   FleetHost& host = fleet_->host("bad");
   EXPECT_EQ(host.Stop(), 0);
