@@ -166,8 +166,11 @@ std::string FormatTimeSpan(std::optional<absl::Duration> duration) {
   }
   const int64_t minutes = seconds / 60;
   constexpr int64_t kMinutesPerDay = int64_t{24} * 60;
-  if (minutes < kMinutesPerDay) return absl::StrFormat("%d h %02d min", minutes / 60, minutes % 60);
-  return absl::StrFormat("%d d %02d h", minutes / kMinutesPerDay, minutes / 60 % 24);
+  const int64_t hours = minutes / 60;
+  if (minutes < kMinutesPerDay) {
+    return minutes % 60 == 0 ? absl::StrCat(hours, " h") : absl::StrFormat("%d h %02d min", hours, minutes % 60);
+  }
+  return hours % 24 == 0 ? absl::StrCat(hours / 24, " d") : absl::StrFormat("%d d %02d h", hours / 24, hours % 24);
 }
 
 std::optional<absl::Duration> EstimateTimeLeft(double fraction, absl::Duration elapsed) {

@@ -37,7 +37,7 @@ TEST(FormatQuantityTest, PrintsTheOtherUnits) {
   EXPECT_EQ(FormatQuantity(4e-9, Unit::kSeconds), "4.00 ns");
   EXPECT_EQ(FormatQuantity(0.25, Unit::kSeconds), "250.0 ms");
   EXPECT_EQ(FormatQuantity(94.396, Unit::kSeconds), "94.4 s");
-  EXPECT_EQ(FormatQuantity(3600, Unit::kSeconds), "1 h 00 min");
+  EXPECT_EQ(FormatQuantity(3600, Unit::kSeconds), "1 h");
   EXPECT_EQ(FormatQuantity(0, Unit::kSeconds), "0 s");
   EXPECT_EQ(FormatQuantity(51234, Unit::kOperationsPerSecond), "51.2 k/s");
   EXPECT_EQ(FormatQuantity(312.44, Unit::kOperationsPerSecond), "312.4 /s");
