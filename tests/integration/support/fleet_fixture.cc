@@ -1,5 +1,6 @@
 #include "tests/integration/support/fleet_fixture.h"
 
+#include <stdexcept>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -46,25 +47,20 @@ void TestCollector::JoinFleetOf(TestCollector& first) {
   options.kind = IdentityKind::kCollector;
   options.reported_name = "second";
   options.files = ServerFiles(state());
-  const absl::StatusOr<EnrolledIdentity> enrolled = EnrollWithLine(options);
-  ASSERT_TRUE(enrolled.ok()) << enrolled.status();
+  Need(EnrollWithLine(options));
 }
 
 const TlsMaterial& TestCollector::admin_material() {
   if (first_ != nullptr) return first_->admin_material();
   if (admin_material_.ca_pem.empty()) {
-    const absl::StatusOr<TlsMaterial> material = LoadTlsMaterial(
-        {directory_ / "config/ca.pem", directory_ / "config/client.pem", directory_ / "config/client.key"});
-    EXPECT_TRUE(material.ok()) << material.status();
-    if (material.ok()) admin_material_ = *material;
+    admin_material_ = Need(LoadTlsMaterial(
+        {directory_ / "config/ca.pem", directory_ / "config/client.pem", directory_ / "config/client.key"}));
   }
   return admin_material_;
 }
 
 std::shared_ptr<grpc::Channel> TestCollector::Channel(const TlsMaterial& material) const {
-  absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = MakeChannel(address_, material);
-  EXPECT_TRUE(channel.ok()) << channel.status();
-  return channel.ok() ? *channel : nullptr;
+  return Need(MakeChannel(address_, material));
 }
 
 v1::FleetService::Stub& TestCollector::admin() {
@@ -79,7 +75,7 @@ std::string TestCollector::Invite(v1::InviteKind kind, const std::string& person
   request.set_role(role);
   v1::CreateInviteResponse response;
   const grpc::Status status = Call(admin(), &v1::FleetService::Stub::CreateInvite, request, response);
-  EXPECT_TRUE(status.ok()) << status.error_message();
+  if (!status.ok()) throw std::runtime_error("no invite: " + status.error_message());
   return response.join_line();
 }
 
@@ -90,11 +86,8 @@ std::unique_ptr<v1::FleetService::Stub> TestCollector::Person(const std::string&
   options.reported_name = name;
   const std::string base = directory_ / absl::StrCat("person-", name);
   options.files = {base + "/ca.pem", base + "/client.pem", base + "/client.key"};
-  const absl::StatusOr<EnrolledIdentity> enrolled = EnrollWithLine(options);
-  EXPECT_TRUE(enrolled.ok()) << enrolled.status();
-  const absl::StatusOr<TlsMaterial> material = LoadTlsMaterial(options.files);
-  EXPECT_TRUE(material.ok()) << material.status();
-  return material.ok() ? v1::FleetService::NewStub(Channel(*material)) : nullptr;
+  Need(EnrollWithLine(options));
+  return v1::FleetService::NewStub(Channel(Need(LoadTlsMaterial(options.files))));
 }
 
 }  // namespace fleetmark::collector

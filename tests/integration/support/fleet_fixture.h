@@ -1,12 +1,17 @@
-// A collector as a whole, in this process, on loopback and a real PostgreSQL, and people who call it.
+// A collector as a whole, in this process, on loopback and a real PostgreSQL, and people who call it. What a test
+// cannot do without (an invite, an enrolment, a channel) throws where it fails: GoogleTest reports that, and ends the
+// test.
 #pragma once
 
 #include <grpcpp/channel.h>
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
+#include "absl/status/statusor.h"
 #include "collector/collector.h"
 #include "collector/store/types.h"
 #include "common/lifecycle/stop_signal.h"
@@ -23,7 +28,7 @@ class TestCollector {
   explicit TestCollector(std::string dsn) : dsn_(std::move(dsn)) {}
   ~TestCollector();
 
-  // Fails the test (and returns false) if it does not start.
+  // Fails the test, and returns false, if it does not start.
   bool Start();
   // How long it took.
   absl::Duration Stop();
@@ -64,6 +69,13 @@ class FleetTest : public ::testing::Test {
 
   TestCollector one_{testing::NewDatabase()};
 };
+
+// The value, which the test cannot do without.
+template <typename T>
+T Need(absl::StatusOr<T> value) {
+  if (!value.ok()) throw std::runtime_error(value.status().ToString());
+  return *std::move(value);
+}
 
 // Calls a unary method with a deadline, as every client should; the status is what comes back.
 template <typename Stub, typename Request, typename Response>

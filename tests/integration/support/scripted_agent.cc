@@ -16,14 +16,10 @@ ScriptedAgent::ScriptedAgent(TestCollector& fleet, std::string name) : fleet_(fl
   options.kind = IdentityKind::kHost;
   options.reported_name = name;
   options.files = {directory_ / "ca.pem", directory_ / "host.pem", directory_ / "host.key"};
-  const absl::StatusOr<EnrolledIdentity> enrolled = EnrollWithLine(options);
-  EXPECT_TRUE(enrolled.ok()) << enrolled.status();
-  if (!enrolled.ok()) return;
-  id_ = enrolled->identity.id;
-  name_ = enrolled->name;
-  const absl::StatusOr<TlsMaterial> material = LoadTlsMaterial(options.files);
-  EXPECT_TRUE(material.ok()) << material.status();
-  if (material.ok()) material_ = *material;
+  const EnrolledIdentity enrolled = Need(EnrollWithLine(options));
+  id_ = enrolled.identity.id;
+  name_ = enrolled.name;
+  material_ = Need(LoadTlsMaterial(options.files));
 
   hello_.set_host_id(id_);
   hello_.set_host_name(name);
