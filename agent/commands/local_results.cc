@@ -171,7 +171,9 @@ void AddNotes(const v1::TaskResult& result, Lines& notes, Lines& flags) {
   const v1::TaskFinished& finished = result.finished();
   const std::string name = absl::StrCat(result.started().workload(), "@", result.started().version());
   if (finished.outcome() != v1::TASK_OUTCOME_SUCCEEDED) {
-    notes.Add(absl::StrCat(name, " ", std::string(OutcomeName(finished.outcome())), ": ", finished.reason()));
+    const std::string outcome(OutcomeName(finished.outcome()));
+    const bool says_more = !finished.reason().empty() && finished.reason() != outcome;
+    notes.Add(absl::StrCat(name, " ", outcome, says_more ? ": " : "", says_more ? finished.reason() : ""));
   }
   for (const v1::MetricSummary& metric : result.metrics()) {
     if (metric.excluded() > 0) {
