@@ -195,6 +195,18 @@ class Loop {
     flag.set_evidence(std::move(evidence));
   }
 
+  // C-012: a task whose every measurement lacks its value has measured nothing, whatever the workload returned.
+  std::string WhyNoValue() const {
+    std::string why;
+    for (const v1::Repetition& repetition : repetitions_) {
+      for (const v1::Measurement& measurement : repetition.measurements()) {
+        if (measurement.has_value()) return "";
+        if (why.empty()) why = absl::StrCat("no samples: ", measurement.metric(), ": ", measurement.missing_reason());
+      }
+    }
+    return why;
+  }
+
   void Conclude(const absl::Status& status) {
     const auto set = [&](v1::TaskOutcome outcome, std::string reason) {
       finished_.set_outcome(outcome);
@@ -209,7 +221,8 @@ class Loop {
                        FormatTimeSpan(absl::Seconds(start_.deadline_seconds())),
                        "; give it more with max_duration in this host's configuration, or ask for less"));
     } else if (status.ok()) {
-      finished_.set_outcome(v1::TASK_OUTCOME_SUCCEEDED);
+      const std::string none = WhyNoValue();
+      set(none.empty() ? v1::TASK_OUTCOME_SUCCEEDED : v1::TASK_OUTCOME_FAILED, none);
     } else if (absl::IsCancelled(status)) {
       set(v1::TASK_OUTCOME_CANCELLED, "cancelled");
     } else if (IsSkipped(status)) {

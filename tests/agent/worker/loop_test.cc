@@ -206,6 +206,27 @@ TEST_F(LoopTest, TheDeadlineIsAFailure) {
   EXPECT_THAT(finished.reason(), HasSubstr("max_duration"));
 }
 
+// C-012: without a single value there is no success.
+TEST_F(LoopTest, NothingMeasuredIsAFailure) {
+  int missing = 3;
+  script_.run = [&](WorkContext&, v1::Repetition& repetition) {
+    v1::Measurement& measurement = *repetition.add_measurements();
+    measurement.set_metric("rate");
+    if (missing-- > 0) {
+      measurement.set_missing_reason("no operation completed");
+    } else {
+      measurement.set_value(7);
+    }
+    return absl::OkStatus();
+  };
+  const v1::TaskFinished nothing = Run();
+  EXPECT_EQ(nothing.outcome(), v1::TASK_OUTCOME_FAILED);
+  EXPECT_EQ(nothing.reason(), "no samples: rate: no operation completed");
+  missing = 2;
+  const v1::TaskFinished something = Run();
+  EXPECT_EQ(something.outcome(), v1::TASK_OUTCOME_SUCCEEDED) << something.reason();
+}
+
 TEST_F(LoopTest, ErrorsAndSkipsOfPreparationAreCleanedUpAfter) {
   script_.prepare = [](WorkContext&) { return SkippedError("no space"); };
   EXPECT_EQ(Run().outcome(), v1::TASK_OUTCOME_SKIPPED);
