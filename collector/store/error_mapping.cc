@@ -80,6 +80,8 @@ absl::Status ErrorInfo::ToStatus(std::string_view what) const {
   std::string message = absl::StrCat(std::string(what), ": ", text);
   switch (kind) {
     case ErrorKind::kConnection:
+      return absl::UnavailableError(
+          absl::StrCat(message, "; the collector does not reach PostgreSQL: start it, or mend the way to it"));
     case ErrorKind::kConflict:
     case ErrorKind::kBusy:
     case ErrorKind::kTimeout:

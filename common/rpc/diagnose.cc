@@ -14,7 +14,8 @@
 namespace fleetmark {
 namespace {
 
-// Words of gRPC's own messages about a connection. A collector's UNAVAILABLE (its database is down) has none of them.
+// Words of gRPC's own messages about a connection. A collector's UNAVAILABLE may quote some of them when it is about
+// its database; that one names PostgreSQL.
 constexpr const char* kConnectionWords[] = {
     "failed to connect", "DNS resolution failed",
     "Socket closed",     "onnection reset",
@@ -26,6 +27,7 @@ constexpr const char* kConnectionWords[] = {
 };
 
 bool IsAboutTheConnection(const absl::Status& status) {
+  if (absl::StrContains(status.message(), "PostgreSQL")) return false;
   return std::any_of(std::begin(kConnectionWords), std::end(kConnectionWords),
                      [&](const char* word) { return absl::StrContains(status.message(), word); });
 }

@@ -50,6 +50,14 @@ TEST_F(DiagnoseTest, NobodyListens) {
   ::close(fd);
 }
 
+// The collector answers; what it says of its database may quote the same words as an error of the connection to it.
+TEST_F(DiagnoseTest, ACollectorWithoutItsDatabaseIsNoConnectionError) {
+  const absl::Status status = absl::UnavailableError(
+      "look up a certificate: connection to server at \"10.0.0.9\" failed: Connection refused; the collector does not "
+      "reach PostgreSQL: start it, or mend the way to it");
+  EXPECT_EQ(ExplainUnavailable(status, "127.0.0.1:1", fleet_.Host(), absl::Seconds(30)), status);
+}
+
 TEST_F(DiagnoseTest, NoSuchName) {
   EXPECT_THAT(Explain("no-such-host.invalid:7401", fleet_.Host()), HasSubstr("no-such-host.invalid"));
 }
