@@ -60,8 +60,10 @@ std::vector<ChosenTarget> ChooseTargets(const v1::Host& host, const std::vector<
   }
   if (!chosen.empty()) return chosen;
   if (!bare.empty()) {
-    return {{bare.front(), absl::StrCat("host ", host.name(), " has no target \"", bare.front(),
-                                        "\" (it has: ", NamesOf(host), "); add it to the agent's configuration")}};
+    return {{bare.front(),
+             absl::StrCat("host ", host.name(), " has no target \"", bare.front(), "\" (it has: ", NamesOf(host),
+                          "); to allow it add to its agent's configuration: ", "targets { name: \"", bare.front(),
+                          "\" path: \"/absolute/path\" }")}};
   }
   const auto& targets = host.inventory().targets();
   for (const v1::Target& target : targets) {
@@ -69,9 +71,8 @@ std::vector<ChosenTarget> ChooseTargets(const v1::Host& host, const std::vector<
   }
   if (targets.size() == 1) return {Choose(targets.Get(0))};
   if (targets.empty()) {
-    return {{"", absl::StrCat(
-                     "host ", host.name(),
-                     " has no target; name a directory in the agent's configuration (fleetmark-agent.textproto)")}};
+    return {{"", absl::StrCat("host ", host.name(),
+                              " has no target; name a directory in the agent's configuration (agent.textproto)")}};
   }
   return {{"", absl::StrCat("host ", host.name(), " has no default target; choose one with --target ", host.name(),
                             "=NAME (it has: ", NamesOf(host), ")")}};

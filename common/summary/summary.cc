@@ -138,6 +138,9 @@ std::string ExplainFlag(const std::string& name) {
       {"throttled", "the processor was slowed down by heat, power or a quota"},
       {"swapped", "the machine swapped meanwhile"},
       {"impossible", "the value is above what the device's link can carry"},
+      {"implausible", "the value is above what such hardware can do"},
+      {"direct not effective", "the file system took direct reads and writes, and went through memory all the same"},
+      {"array < 4 × LLC", "the arrays are too small to keep the caches out of the figure"},
       {"stats_inconsistent", "the figures of this measurement contradict each other"},
   };
   for (const auto& [flag, meaning] : kMeanings) {
