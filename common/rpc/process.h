@@ -13,7 +13,7 @@ enum class RpcLog {
 // no log noise. Credentials made without it behave the same but for the log. Idempotent.
 void PrepareRpc(RpcLog log);
 
-// Call at the end of main, after the last object of gRPC is gone: waits until gRPC's own threads have ended, at most 2 s.
+// Call at the end of main, after the last object of gRPC is gone: waits, at most 2 s, until gRPC has ended its threads.
 // A process that exits before may destroy OpenSSL under them. At once where gRPC was never used.
 void AwaitRpcEnd();
 
