@@ -274,7 +274,7 @@ absl::Status RunLanes(const IoJob& job, const JobHooks& hooks, std::vector<std::
     result.total_written_bytes = totals.writes * job.block_bytes;
     result.hooked_read_bytes = (totals.reads - watch.at_opening().reads) * job.block_bytes;
     result.hooked_written_bytes = (totals.writes - watch.at_opening().writes) * job.block_bytes;
-    if (ramp_ns > 0) result.in_flight_at_hook_bytes = uint64_t{job.depth} * job.threads * job.block_bytes;
+    result.in_flight_at_hook_bytes = uint64_t{job.depth} * job.threads * job.block_bytes;
     const double by_ticks = static_cast<double>(clock.ToNs(begin, clock.Now()));
     const double by_kernel = static_cast<double>(TickClock::MonotonicNs() - begin_ns);
     result.clock_suspect = std::fabs(by_ticks - by_kernel) > kClockTolerance * by_kernel + 1e6;
