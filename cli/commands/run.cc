@@ -75,7 +75,9 @@ int Execute(Context& context, const RunOptions& options) {
   if (!request.ok()) return context.Fail(request.status());
   v1::CreateRunResponse response;
   if (const absl::Status status = context.Ask(*request, response); !status.ok()) return context.Fail(status);
-  for (const std::string& warning : response.warnings()) context.Say("fleetmark: warning: " + warning);
+  for (const std::string& warning : response.warnings()) {
+    context.Say("fleetmark: warning: " + EscapeForTerminal(warning));
+  }
   if (options.detach) {
     context.Say(absl::StrFormat("run %d goes on by itself; fleetmark runs watch %d follows it", response.run().id(),
                                 response.run().id()));
