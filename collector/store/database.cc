@@ -101,6 +101,7 @@ absl::Status Database::Transact(const std::string& what, const Work& work, const
 
   const absl::Time start = absl::Now();
   Backoff backoff({.initial = absl::Milliseconds(50), .cap = absl::Seconds(2)});
+  bool in_doubt = false;  // a commit was sent, and no answer came
   while (true) {
     std::optional<ErrorInfo> info;
     bool commit_sent = false;
@@ -109,9 +110,10 @@ absl::Status Database::Transact(const std::string& what, const Work& work, const
       Report(absl::OkStatus());
       return status;
     }
+    in_doubt |= commit_sent && info->kind == ErrorKind::kConnection;
     const bool retry = absl::Now() - start < Patience(info->kind, options_);
     if (!retry) {
-      if (commit_sent && info->kind == ErrorKind::kConnection) {
+      if (in_doubt) {
         status = absl::UnavailableError(absl::StrCat(
             std::string(status.message()), "; whether it was committed is not known: look before repeating it"));
       }
