@@ -134,6 +134,7 @@ absl::Status PostgresRunStore::TaskRefused(const HostId& host, const AttemptKey&
   });
 }
 
+// Not those that are at work: to ask for them would lock rows, and so write to a disk that may be measured just now.
 absl::StatusOr<std::vector<HostId>> PostgresRunStore::HostsWithWork(const std::string& collector_id) {
   return database_.Query<std::vector<HostId>>(
       "look for hosts with tasks", [&](Transaction& transaction) -> absl::StatusOr<std::vector<HostId>> {
@@ -142,7 +143,9 @@ absl::StatusOr<std::vector<HostId>> PostgresRunStore::HostsWithWork(const std::s
                  "SELECT DISTINCT t.host_id FROM fleetmark.task t JOIN fleetmark.claim c ON c.host_id = t.host_id"
                  " JOIN fleetmark.run r ON r.id = t.run_id WHERE c.collector_id = $1"
                  " AND t.state IN ('queued', 'assigned', 'running')"
-                 " AND (t.state = 'queued' OR r.cancel_requested_at IS NOT NULL)",
+                 " AND (r.cancel_requested_at IS NOT NULL OR (t.state = 'queued' AND NOT EXISTS (SELECT FROM "
+                 "fleetmark.task a"
+                 " WHERE a.host_id = t.host_id AND a.state IN ('assigned', 'running'))))",
                  Args(collector_id))) {
           hosts.push_back(row.Text(0));
         }

@@ -181,6 +181,15 @@ TEST_F(StoreTest, HostsWithWorkAreThoseThisCollectorDrivesAndHasSomethingFor) {
   EXPECT_THAT(*store_->runs().HostsWithWork("c2"), ElementsAre(waits));
 }
 
+TEST_F(StoreTest, AHostAtWorkIsNotAskedForItsNextTask) {
+  const HostId mac = AddConnectedHost("mac");
+  AddRun({TaskOn(mac, "mac", "a", 0), TaskOn(mac, "mac", "b", 1)});
+  const auto start = store_->runs().AssignNextTask(mac, "c1");
+  EXPECT_TRUE(store_->runs().HostsWithWork("c1")->empty());
+  StoreAll(mac, WholeTask({(*start)->task_id(), 1}, {1}));
+  EXPECT_THAT(*store_->runs().HostsWithWork("c1"), ElementsAre(mac));
+}
+
 TEST_F(StoreTest, ATaskIsWorkWhileItWaitsAndAgainWhenItIsToBeCancelled) {
   const HostId mac = AddConnectedHost("mac");
   const RunId run = AddRun({TaskOn(mac, "mac")});
