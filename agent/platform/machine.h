@@ -19,7 +19,8 @@ struct UsableCpus {
 };
 UsableCpus ReadUsableCpus(const std::string& root = "");
 
-// Last-level cache by WORKLOADS' rule: the highest level the machine reports; implausible claims replaced by 64 MiB.
+// Last-level cache by the rule in linux/cache.h: the highest level the machine reports; implausible claims replaced by
+// 64 MiB.
 struct LastLevelCache {
   uint64_t bytes = 64ull << 20;
   std::string source;  // "sysfs", "sysconf", "implausible", "unknown"

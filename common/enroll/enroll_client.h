@@ -28,7 +28,7 @@ struct EnrolledIdentity {
   absl::Time expires;
 };
 
-// Blocks for up to a minute. First a bare handshake with each address of the line until one presents a chain with the
+// Blocks for 5 s for each address that does not answer, and for 30 s. First a bare handshake with each address of the line until one presents a chain with the
 // line's CA; only then is a key made and the token sent, over a connection for which that CA is the only root.
 //   ALREADY_EXISTS        there is an identity in `files`; nothing was sent
 //   INVALID_ARGUMENT      the line
