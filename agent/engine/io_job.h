@@ -30,7 +30,7 @@ struct IoJob {
   uint64_t seed = 1;         // of offsets and of the mix
   uint32_t memory_alignment = 4096;
   DataPool* pool = nullptr;  // REQUIRED for writes: where the data comes from; used by one job at a time
-  uint64_t pass = 0;         // stamped into written blocks, together with a count
+  uint64_t pass = 0;         // no two jobs on a file have the same: it varies the offsets, and is stamped into blocks
 
   bool reads() const { return read_fraction > 0; }
   bool writes() const { return read_fraction < 1; }

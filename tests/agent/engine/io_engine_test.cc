@@ -103,6 +103,16 @@ TEST_P(IoEngineTest, MixesReadsAndWritesAsAsked) {
   EXPECT_NEAR(share, 0.7, 0.1);
 }
 
+// With a ramp and without one: what is submitted before the first hook is in flight when that reads the counters.
+TEST_P(IoEngineTest, SaysHowMuchWasInFlightAtTheFirstHook) {
+  for (const double ramp : {0.0, 0.02}) {
+    job_.ramp_seconds = ramp;
+    JobResult result;
+    ASSERT_TRUE(engine_->Run(job_, {}, result).ok());
+    EXPECT_EQ(result.in_flight_at_hook_bytes, uint64_t{job_.depth} * job_.threads * job_.block_bytes) << ramp;
+  }
+}
+
 TEST_P(IoEngineTest, SeveralThreadsAddUp) {
   job_.threads = 3;
   JobResult result;
