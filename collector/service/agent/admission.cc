@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "collector/registry/agent_link.h"
 #include "common/log/log.h"
 
 namespace fleetmark::collector {

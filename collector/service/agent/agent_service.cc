@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "collector/service/agent/admission.h"
+#include "collector/registry/agent_link.h"
 #include "collector/service/agent/agent_stream.h"
 #include "collector/service/peer/peer_identity.h"
 #include "common/rpc/handover.h"

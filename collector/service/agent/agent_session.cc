@@ -188,7 +188,7 @@ void AgentSession::RunOrRetry(const char* what, const std::function<absl::Status
 void AgentSession::AdmitNow(const v1::Hello& hello) {
   {
     MutexLock lock(mutex_);
-    if (state_ == State::kOver) return;  // a later session of this host may be live already
+    if (state_ != State::kAdmitting) return;  // it has ended; a later session of this host may be live already
   }
   Admission admission = Admit(context_, peer_, hello, absl::Now());
   if (const v1::Refusal* refusal = std::get_if<v1::Refusal>(&admission)) {

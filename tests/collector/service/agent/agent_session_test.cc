@@ -106,7 +106,8 @@ TEST_F(AgentSessionTest, ASecondHelloWhileTheFirstIsLookedAtEndsItWithoutAWelcom
   stream.Detach();
   Flush();
   EXPECT_FALSE(Connected());
-  EXPECT_FALSE(Claimed()) << "taken for the first hello, and given back";
+  EXPECT_FALSE(Claimed());
+  EXPECT_EQ(hosts_.calls("TakeClaim"), 0);
 }
 
 TEST_F(AgentSessionTest, ARefusalIsSentAndEndsTheStreamWithItsCode) {
@@ -224,10 +225,13 @@ TEST_F(AgentSessionTest, DetachBeforeItIsAdmittedDisturbsNobody) {
   StopWorker();
   Stream& late = Open();
   late.session->OnMessage(HelloMessage());
+  late.session->OnMessage(RecordsMessage(1, {1}));
   late.session->OnReadsEnded();
   late.Detach();
   OpenWorkerAndFlush();
   EXPECT_EQ(hosts_.calls("TakeClaim"), 1) << "the live one's";
+  EXPECT_THAT(late.written(), IsEmpty());
+  EXPECT_THAT(results_.records(), IsEmpty()) << "they stay in its spool";
   EXPECT_EQ(live.port.end(), std::nullopt);
   EXPECT_TRUE(registry_.Send(kMac, Message()).ok());
 }

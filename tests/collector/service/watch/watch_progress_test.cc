@@ -18,6 +18,12 @@ class WatchProgressTest : public WatchHubFixture {
     }
     return rates;
   }
+  // With run 1, and doing nothing by itself.
+  void StartStillHub() {
+    options_.poll = options_.exchange = absl::Hours(1);
+    runs_.Put(RunOf(1));
+    StartHub();
+  }
   bool AwaitExchange() { return runs_.AwaitCalls("WatchedTasks", 3); }
 };
 
@@ -41,9 +47,7 @@ TEST_F(WatchProgressTest, ProgressReachesAllWatchersOfItsRunAtOnce) {
 }
 
 TEST_F(WatchProgressTest, ProgressOfAnOldAttemptIsDropped) {
-  options_.poll = options_.exchange = absl::Hours(1);
-  runs_.Put(RunOf(1));
-  StartHub();
+  StartStillHub();
   const auto watcher = WatchAndSee(1);
   hub_->Progress("mac", ProgressOf(10, 0.9, 1));
   hub_->Progress("mac", ProgressOf(10, 0.1, 2));
@@ -53,9 +57,7 @@ TEST_F(WatchProgressTest, ProgressOfAnOldAttemptIsDropped) {
 }
 
 TEST_F(WatchProgressTest, AHostSpeaksOnlyOfItsOwnTasks) {
-  options_.poll = options_.exchange = absl::Hours(1);
-  runs_.Put(RunOf(1));
-  StartHub();
+  StartStillHub();
   const auto watcher = WatchAndSee(1);
   hub_->Progress("stranger", ProgressOf(10, 0.99, 7));
   hub_->Progress("mac", ProgressOf(10, 0.5));
@@ -64,9 +66,7 @@ TEST_F(WatchProgressTest, AHostSpeaksOnlyOfItsOwnTasks) {
 }
 
 TEST_F(WatchProgressTest, AWatcherThatIsGoneGetsNone) {
-  options_.poll = options_.exchange = absl::Hours(1);
-  runs_.Put(RunOf(1));
-  StartHub();
+  StartStillHub();
   auto leaver = WatchAndSee(1);
   const auto stayer = WatchAndSee(1);
   leaver.reset();
