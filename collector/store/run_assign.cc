@@ -143,9 +143,8 @@ absl::StatusOr<std::vector<HostId>> PostgresRunStore::HostsWithWork(const std::s
                  "SELECT DISTINCT t.host_id FROM fleetmark.task t JOIN fleetmark.claim c ON c.host_id = t.host_id"
                  " JOIN fleetmark.run r ON r.id = t.run_id WHERE c.collector_id = $1"
                  " AND t.state IN ('queued', 'assigned', 'running')"
-                 " AND (r.cancel_requested_at IS NOT NULL OR (t.state = 'queued' AND NOT EXISTS (SELECT FROM "
-                 "fleetmark.task a"
-                 " WHERE a.host_id = t.host_id AND a.state IN ('assigned', 'running'))))",
+                 " AND (r.cancel_requested_at IS NOT NULL OR (t.state = 'queued' AND NOT EXISTS (SELECT"
+                 " FROM fleetmark.task a WHERE a.host_id = t.host_id AND a.state IN ('assigned', 'running'))))",
                  Args(collector_id))) {
           hosts.push_back(row.Text(0));
         }

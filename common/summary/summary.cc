@@ -139,8 +139,10 @@ std::string ExplainFlag(const std::string& name) {
       {"swapped", "the machine swapped meanwhile"},
       {"impossible", "the value is above what the device's link can carry"},
       {"implausible", "the value is above what such hardware can do"},
-      {"direct not effective", "the file system took direct reads and writes, and went through memory all the same"},
+      {"direct not effective", "direct reads and writes were asked for, and went through memory all the same"},
       {"array < 4 × LLC", "the arrays are too small to keep the caches out of the figure"},
+      {"upload_failed", "part of the result was too large to be sent and was left out"},
+      {"leftovers", "scratch files could not be removed"},
       {"stats_inconsistent", "the figures of this measurement contradict each other"},
   };
   for (const auto& [flag, meaning] : kMeanings) {

@@ -117,6 +117,27 @@ TEST(DatabaseTest, ABackendThatIsTerminatedIsReplaced) {
   EXPECT_EQ(SqlValue(dsn, "SELECT count(*) FROM t"), "3");
 }
 
+// The first try loses its connection in the commit itself, all later ones before: whether it holds stays unknown.
+TEST(DatabaseTest, ACommitInDoubtIsToldAlsoIfTheLastTryGotNoFurther) {
+  const std::string dsn = NewEmptyDatabase();
+  Sql(dsn, "CREATE TABLE t (x int PRIMARY KEY)");
+  Sql(dsn,
+      "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS"
+      " $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$");
+  Sql(dsn,
+      "CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW"
+      " EXECUTE FUNCTION die()");
+  auto database = OpenPool(dsn, 1, absl::Milliseconds(300));
+  int tries = 0;
+  const absl::Status status = database->Transact("die", [&](Transaction& transaction) -> absl::Status {
+    transaction.Exec(++tries == 1 ? "INSERT INTO t VALUES (1)" : "SELECT pg_terminate_backend(pg_backend_pid())");
+    return absl::OkStatus();
+  });
+  EXPECT_GT(tries, 1);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("whether it was committed is not known"));
+}
+
 TEST(DatabaseTest, DeadlocksAreTriedAgain) {
   const std::string dsn = NewEmptyDatabase();
   Sql(dsn, "CREATE TABLE t (x int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 0), (2, 0)");

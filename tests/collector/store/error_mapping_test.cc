@@ -40,6 +40,12 @@ TEST(ErrorMappingTest, SqlStatesBecomeCodesThatCallersActOn) {
   }
 }
 
+// Whoever explains errors to people knows it by this word from a broken connection to the collector.
+TEST(ErrorMappingTest, ADatabaseThatIsAwayIsNamedWithTheWayOut) {
+  const absl::Status status = ClassifyError("08006", "Connection refused", true).ToStatus("store");
+  EXPECT_THAT(std::string(status.message()), HasSubstr("does not reach PostgreSQL: start it"));
+}
+
 TEST(ErrorMappingTest, WithoutASqlStateTheTextDecides) {
   EXPECT_EQ(ClassifyError("", "server closed the connection unexpectedly", true).kind, ErrorKind::kConnection);
   EXPECT_EQ(ClassifyError("", "", false).kind, ErrorKind::kConnection);  // C-117: an sql_error without a state

@@ -99,6 +99,16 @@ TEST(SummarizeRepetitionsTest, NoCounterMeansUnverified) {
   EXPECT_FALSE(SummarizeRepetitions(repetitions)[0].unverified);
 }
 
+// Every flag that the agent may set; a letter in a table that nobody can read up is no reason to doubt.
+TEST(ExplainFlagTest, EveryFlagHasItsWords) {
+  for (const char* flag :
+       {"array < 4 × LLC", "busy", "cached", "clock-suspect", "direct not effective", "implausible", "leftovers",
+        "memory-backed", "noisy", "overrun", "swapped", "throttled", "too_short", "unsynced", "upload_failed"}) {
+    EXPECT_NE(ExplainFlag(flag), "") << flag;
+  }
+  EXPECT_EQ(ExplainFlag("of a newer agent"), "");
+}
+
 TEST(SeriesForStopRuleTest, HoldsOnlyWhatMayDecide) {
   std::vector<v1::Repetition> repetitions = {Rep(1, 10), Rep(2, 20), Rep(3, 30)};
   Flag(repetitions[0], "cached");

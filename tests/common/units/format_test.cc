@@ -102,6 +102,8 @@ TEST(FormatDurationTest, IsNeverNegativeNorAbsurd) {  // C-164
   EXPECT_EQ(FormatTimeSpan(absl::Seconds(59.7)), "1 min");
   EXPECT_EQ(FormatTimeSpan(absl::Minutes(125)), "2 h 05 min");
   EXPECT_EQ(FormatTimeSpan(absl::Hours(76)), "3 d 04 h");
+  EXPECT_EQ(FormatTimeSpan(absl::Hours(2)), "2 h");
+  EXPECT_EQ(FormatTimeSpan(absl::Hours(24)), "1 d");
   EXPECT_EQ(FormatTimeSpan(absl::Seconds(-5)), "0 s");
   EXPECT_EQ(FormatTimeSpan(absl::Hours(24) * 1158048815.0), "> 99 d");
   EXPECT_EQ(FormatTimeSpan(absl::InfiniteDuration()), "-");
