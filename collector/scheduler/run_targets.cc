@@ -62,7 +62,7 @@ std::vector<ChosenTarget> ChooseTargets(const v1::Host& host, const std::vector<
   if (!bare.empty()) {
     return {{bare.front(),
              absl::StrCat("host ", host.name(), " has no target \"", bare.front(), "\" (it has: ", NamesOf(host),
-                          "); to allow it add to its agent's configuration: ", "targets { name: \"", bare.front(),
+                          "); to allow it add to its agent's configuration: targets { name: \"", bare.front(),
                           "\" path: \"/absolute/path\" }")}};
   }
   const auto& targets = host.inventory().targets();

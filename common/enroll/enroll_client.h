@@ -28,9 +28,9 @@ struct EnrolledIdentity {
   absl::Time expires;
 };
 
-// Blocks for 5 s for each address that does not answer, and for 30 s. First a bare handshake with each address of the
-// line until one presents a chain with the line's CA; only then is a key made and the token sent, over a connection for
-// which that CA is the only root.
+// Blocks for at most 5 s for each address that does not answer, and 30 s for the enrolment. First a bare handshake with
+// each address of the line until one presents a chain with the line's CA; only then is a key made and the token sent,
+// over a connection for which that CA is the only root.
 //   ALREADY_EXISTS        there is an identity in `files`; nothing was sent
 //   INVALID_ARGUMENT      the line
 //   UNAVAILABLE           no address of the line answered (each with its reason)

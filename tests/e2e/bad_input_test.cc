@@ -197,7 +197,8 @@ TEST_F(BadInput, ATargetNobodyNamedIsRefusedWithTheLineThatWouldAllowIt) {
   for (const v1::Task& task : shown.tasks()) {
     if (task.host() == "good") {
       EXPECT_EQ(task.state(), v1::TASK_STATE_SKIPPED);
-      EXPECT_THAT(task.reason(), AllOf(HasSubstr("missing"), HasSubstr("configuration")));
+      EXPECT_THAT(task.reason(), AllOf(HasSubstr("missing"), HasSubstr("configuration"),
+                                       HasSubstr("targets { name: \"missing\" path: \"")));
     }
   }
 }
