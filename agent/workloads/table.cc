@@ -1,4 +1,4 @@
-// The one table of everything this agent can measure, in the order of the handbook.
+// The one table of everything this agent can measure.
 #include "agent/workloads/disk/disk_dd.h"
 #include "agent/workloads/disk/disk_profile.h"
 #include "agent/workloads/host/host_clock.h"

@@ -88,7 +88,7 @@ struct WorkloadEntry {
   std::function<std::unique_ptr<Workload>()> make;
 };
 
-// The one explicit table of everything this agent can measure (agent/workloads/table.cc), in the order of the handbook.
+// The one explicit table of everything this agent can measure (agent/workloads/table.cc).
 const std::vector<WorkloadEntry>& WorkloadTable();
 
 // The row of `name` at `version` (0: the newest); NotFound names the nearest match.

@@ -1,5 +1,5 @@
 // The stream between agent and collector cut after each of its records, in both directions: whatever the place, the
-// result tables are those of an uncut delivery (property 5, C-114).
+// result tables are those of an uncut delivery (C-114).
 //
 // The same measured results are delivered again and again: an agent measures while it cannot reach its collector, its
 // state directory and the database are kept, and every delivery starts from copies of both. FLEETMARK_LONG_TESTS cuts

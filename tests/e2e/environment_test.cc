@@ -1,4 +1,4 @@
-// Property 7: a German locale, a strange time zone, a strict umask, and directories with a blank and a letter outside
+// A German locale, a strange time zone, a strict umask, and directories with a blank and a letter outside
 // ASCII change nothing (C-154, C-161).
 #include <gmock/gmock.h>
 #include <google/protobuf/struct.pb.h>

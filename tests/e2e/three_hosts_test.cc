@@ -53,7 +53,7 @@ class ThreeHosts : public ::testing::Test {
   static void TearDownTestSuite() {
     if (fleet_ == nullptr) return;
     fleet_->Stop();
-    EXPECT_THAT(fleet_->Leftovers(), IsEmpty());  // property 8
+    EXPECT_THAT(fleet_->Leftovers(), IsEmpty());
     delete fleet_;
     EXPECT_THAT(Network::Left(), IsEmpty());
     EXPECT_THAT(LiveDescendants(), IsEmpty());

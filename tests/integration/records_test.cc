@@ -69,7 +69,7 @@ TEST_F(RecordsTest, AnAckComesOnlyAfterTheCommit) {
   EXPECT_EQ(GetRun(run).state(), v1::RUN_STATE_SUCCEEDED);
 }
 
-// C-114 and property 5: cut after each record, sent again from the last acknowledged one or from the start, the rows
+// C-114: cut after each record, sent again from the last acknowledged one or from the start, the rows
 // are those of an uncut delivery.
 TEST_F(RecordsTest, AStreamCutAfterAnyRecordYieldsTheSameRows) {
   ScriptedAgent agent(one_, "a");

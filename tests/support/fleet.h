@@ -144,7 +144,7 @@ class Fleet {
 
   // Stops all programs, in the order agents, collectors.
   void Stop();
-  // After Stop(): live processes, sockets, scratch files, notes, files in homes, namespaces (property 8). Empty: good.
+  // After Stop(): live processes, sockets, scratch files, notes, files in homes, namespaces. Empty: good.
   std::vector<std::string> Leftovers() const;
 
   const std::string& root() const { return root_; }

@@ -105,7 +105,7 @@ class ExecutorFixture : public ::testing::Test {
     Reset();
   }
 
-  // Nothing is left behind: no scratch, no manifest, no process (property 8).
+  // Nothing is left behind: no scratch, no manifest, no process.
   void TearDown() override {
     if (executor_ != nullptr) executor_->Shutdown(absl::Seconds(5));
     executor_.reset();

@@ -20,7 +20,7 @@ v1::WorkloadDescriptor Workload() {
   return workload;
 }
 
-// C-043 and property 3: one bad value loses one value.
+// C-043: one bad value loses one value.
 TEST(SanitizeRepetitionTest, OnlyTheBadValuesGo) {
   v1::Repetition repetition;
   repetition.set_measure_seconds(kInfinity);
