@@ -5,12 +5,14 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/str_cat.h"
+
 namespace fleetmark::collector {
 
 FreshDirectory::FreshDirectory(const std::string& path, const std::vector<std::string>& files) {
   std::error_code ignored;
   for (const std::string& file : files) {
-    std::string whole = path + "/" + file;
+    std::string whole = absl::StrCat(path, "/", file);
     if (!std::filesystem::exists(whole, ignored)) files_.push_back(std::move(whole));
   }
   std::filesystem::path directory = path;

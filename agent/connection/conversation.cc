@@ -37,7 +37,7 @@ void Conversation::Begin(v1::Hello hello) {
   parts_.session.Write(std::move(message));
 }
 
-void Conversation::OnEvent(SessionEvent event) {
+void Conversation::OnEvent(const SessionEvent& event) {
   switch (event.kind) {
     case SessionEvent::Kind::kMessage:
       last_received_ns_ = parts_.clock.MonotonicNs();

@@ -30,7 +30,7 @@ class Conversation {
   explicit Conversation(Parts parts) : parts_(std::move(parts)) {}
 
   void Begin(v1::Hello hello);
-  void OnEvent(SessionEvent event);
+  void OnEvent(const SessionEvent& event);
   void OnTime();
   void Pump();  // starts a write if there is something to write and none is under way
   void RecordsAvailable() { more_records_ = true; }

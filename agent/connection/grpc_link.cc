@@ -207,7 +207,7 @@ void GrpcLink::Converse(Session& session, Conversation& conversation, const TlsM
       end.resumed = true;
       conversation.Abort("this machine slept");
     }
-    for (SessionEvent& event : events) conversation.OnEvent(std::move(event));
+    for (const SessionEvent& event : events) conversation.OnEvent(event);
     if (conversation.done()) break;
     if (!start_over.empty()) conversation.Abort(std::move(start_over));
     conversation.OnTime();

@@ -20,8 +20,8 @@ const v1::ParameterValue& Present(const std::map<std::string, v1::ParameterValue
 
 }  // namespace
 
-absl::Status SkippedError(std::string reason) {
-  absl::Status status = absl::FailedPreconditionError(std::move(reason));
+absl::Status SkippedError(const std::string& reason) {
+  absl::Status status = absl::FailedPreconditionError(reason);
   status.SetPayload(kSkippedPayload, absl::Cord());
   return status;
 }

@@ -23,7 +23,7 @@ namespace fleetmark::agent {
 
 // "Cannot be measured here, and that is nobody's fault": no space, no permission, not on this system. The executor
 // reports it as skipped with this text. Every other error is a failure. absl::StatusCode::kCancelled is a cancel.
-absl::Status SkippedError(std::string reason);
+absl::Status SkippedError(const std::string& reason);
 bool IsSkipped(const absl::Status& status);
 
 // What a workload is given. Owned by the worker's loop; outlives the workload.

@@ -36,7 +36,7 @@ class Columns {
     bool without_target = false;  // such a column comes after those of its host's targets
     std::string target;
     std::string disk;
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 takes it for 0
   };
   bool Wanted(const std::string& host_name, const std::string& target) const;
   Key KeyOf(RunId run, const HostId& host, const std::string& host_name, const std::string& target,

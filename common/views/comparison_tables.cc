@@ -46,7 +46,7 @@ Cell SpreadCell(const v1::ComparisonCell& cell) {
 Cell ValueCell(const v1::ComparisonRow& row, const v1::ComparisonCell& cell, bool mark_best) {
   Cell result = Cell::Number(MedianOf(cell), UnitFromProto(row.unit()));
   if (!cell.has_median() && !cell.missing_reason().empty()) {
-    const std::string reason = cell.missing_reason();
+    const std::string& reason = cell.missing_reason();
     result = Cell::Text(reason.substr(0, reason.find(':')));
     result.style = Style::kDim;
   }
