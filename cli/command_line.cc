@@ -35,18 +35,6 @@ void DeclareShared(CLI::App& app, SharedOptions& options) {
       ->envname("FLEETMARK_CONFIG_DIR");
 }
 
-// The options that stand before or after every command, as --help of a command shows them.
-std::string SharedHelp(const CLI::App& app) {
-  const CLI::Formatter formatter;
-  std::string text = "Options of every command:\n";
-  for (const CLI::Option* option : app.get_options()) {
-    if (option != app.get_help_ptr() && option != app.get_version_ptr()) {
-      text += formatter.make_option(option, false);
-    }
-  }
-  return text;
-}
-
 bool WantsJson(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -84,7 +72,7 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop, Context:
       "  fleetmark compare mac-pro thinkpad     which is faster, at what, by how much\n\n"
       "Exit codes: 0 ok, 1 failed or partial, 2 usage, 3 collector unreachable, 4 nothing matched, 130 Ctrl-C");
 
-  const std::string shared = SharedHelp(app);
+  const std::string shared = SharedOptionsHelp(app);
   Action chosen;
   std::map<std::string, CLI::App*> apps;
   for (const Command& command : CommandTable()) {

@@ -27,6 +27,7 @@
 #include "common/render/output.h"
 #include "common/render/table.h"
 #include "common/text/text.h"
+#include "common/usage/exit_code.h"
 #include "common/usage/usage.h"
 
 namespace fleetmark::collector {
@@ -48,13 +49,13 @@ constexpr char kFooter[] =
     "A collector that is ready writes <state>/ready (pid, address, enrollment) and one line on stderr; SIGTERM stops "
     "it\n"
     "within 10 s, tasks go on at the agents. A second signal ends it at once.\n"
-    "Exit codes: 0 stopped as asked, 1 failed, 2 usage.";
+    "Exit codes: 0 ok, 1 failed, 2 usage, 3 no collector or database reached, 4 nothing matched";
 
 int Fail(const absl::Status& status) {
   const std::string line =
       absl::StrCat("fleetmark-collector: ", EscapeForTerminal(std::string(status.message())), "\n");
   std::fputs(line.c_str(), stderr);
-  return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
+  return ExitCodeOf(status);
 }
 
 std::string ReadyFile(const std::string& state_directory) { return state_directory + "/ready"; }
@@ -162,7 +163,7 @@ int Status(const CollectorOptions& options, OutputMode output) {
   const absl::Status none =
       absl::UnavailableError(absl::StrCat("no collector runs with the state directory ", options.state_directory,
                                           "; start one with fleetmark-collector, or give its --state-dir"));
-  if (output == OutputMode::kJson) std::fputs(RenderJsonError(none, 1).c_str(), stdout);
+  if (output == OutputMode::kJson) std::fputs(RenderJsonError(none, ExitCodeOf(none)).c_str(), stdout);
   return Fail(none);
 }
 
@@ -190,7 +191,7 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop) {
       ->allow_extra_args(false);
   app.add_option("--largest-batch", flags.largest_batch,
                  "results an agent sends in one message (256KiB); less is sent again when a slow link breaks");
-  const CLI::App* start = app.add_subcommand("start", "run the collector (the default)");
+  CLI::App* start = app.add_subcommand("start", "run the collector (the default)");
   CLI::App* join = app.add_subcommand("join", "make this a further collector of a fleet");
   join->add_option("LINE", line, "what `fleetmark collectors invite` printed")->required();
   CLI::App* status = app.add_subcommand("status", "whether a collector runs here, and where it listens");
@@ -198,6 +199,13 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop) {
   status->add_option("--output", output, "table, json or csv")
       ->check(CLI::IsMember({"table", "json", "csv"}))
       ->capture_default_str();
+  const std::string shared = SharedOptionsHelp(app);
+  for (const auto& [command, examples] :
+       {std::pair{start, "  fleetmark-collector start --database service=fleetmark\n"},
+        {join, "  fleetmark-collector join LINE, then fleetmark-collector start --database service=fleetmark\n"},
+        {status, "  fleetmark-collector status --output json\n"}}) {
+    command->footer(absl::StrCat(shared, "\nExamples:\n", examples));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version
@@ -208,11 +216,10 @@ int RunCommandLine(int argc, const char* const* argv, StopSignal& stop) {
   const absl::StatusOr<CollectorOptions> options = MakeOptions(flags, version);
   if (!options.ok()) {
     Fail(options.status());
-    return 2;
+    return kExitUsage;
   }
   if (join->parsed()) return Join(*options, line);
   if (status->parsed()) return Status(*options, OutputModeFromName(output).value_or(OutputMode::kTable));
-  (void)start;
   return Start(*options, stop);
 }
 

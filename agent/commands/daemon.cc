@@ -18,14 +18,10 @@
 #include "common/rpc/process.h"
 #include "common/text/text.h"
 #include "common/units/format.h"
+#include "common/usage/exit_code.h"
 
 namespace fleetmark::agent {
 namespace {
-
-constexpr int kOk = 0;
-constexpr int kFailed = 1;
-constexpr int kUsage = 2;
-constexpr int kUnreachable = 3;
 
 std::string StateDirectory(const Places& places) {
   return places.state_directory.empty() ? DefaultStateDirectory() : places.state_directory;
@@ -37,8 +33,7 @@ std::string ConfigPath(const Places& places) {
 
 int Fail(const absl::Status& status) {
   std::cerr << "fleetmark-agent: " << EscapeForTerminal(std::string(status.message())) << "\n";
-  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return kUnreachable;
-  return absl::IsInvalidArgument(status) ? kUsage : kFailed;
+  return ExitCodeOf(status);
 }
 
 void ShowIdentity(const std::string& state_directory) {
@@ -98,7 +93,7 @@ int Join(const Places& places, const std::string& line, const std::string& targe
   const absl::StatusOr<Joined> joined = JoinFleet(options);
   if (!joined.ok()) return Fail(joined.status());
   std::cout << DescribeJoin(*joined);
-  return kOk;
+  return kExitOk;
 }
 
 int ResetId(const Places& places) {
@@ -106,7 +101,7 @@ int ResetId(const Places& places) {
   const absl::Status status = ResetIdentity(state_directory);
   if (!status.ok()) return Fail(status);
   std::cout << "The identity in " << state_directory << " is forgotten; `fleetmark-agent join` makes a new one.\n";
-  return kOk;
+  return kExitOk;
 }
 
 int ShowStatus(const Places& places) {
@@ -129,14 +124,14 @@ int ShowStatus(const Places& places) {
   }
   if (!FileExists(state_directory)) {
     std::cout << "agent        not running; first type the line of `fleetmark hosts invite` here: it joins a fleet\n";
-    return kFailed;
+    return kExitFailed;
   }
   const absl::StatusOr<DirectoryLock> lock = DirectoryLock::Acquire(state_directory);
   if (absl::IsFailedPrecondition(lock.status())) {
     const absl::StatusOr<std::string> pid = ReadSmallFile(state_directory + "/lock");
     std::cout << "agent        running, process " << EscapeForTerminal(pid.ok() ? pid->substr(0, pid->find('\n')) : "?")
               << "\n";
-    return kOk;
+    return kExitOk;
   }
   const bool joined = FileExists(IdentityFiles(state_directory).certificate_file);
   std::cout << "agent        not running; "
@@ -144,7 +139,7 @@ int ShowStatus(const Places& places) {
                        : "first type the line of `fleetmark hosts invite` here: it joins a fleet\n");
   const std::string spool = state_directory + "/spool.db";
   if (lock.ok() && FileExists(spool)) ShowSpool(spool);
-  return kFailed;
+  return kExitFailed;
 }
 
 }  // namespace fleetmark::agent

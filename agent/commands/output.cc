@@ -40,11 +40,6 @@ int Fail(const OutputOptions& options, const absl::Status& status, int exit_code
   return exit_code;
 }
 
-int Fail(const OutputOptions& options, const absl::Status& status) {
-  if (absl::IsInvalidArgument(status)) return Fail(options, status, kExitUsage);
-  if (absl::IsNotFound(status)) return Fail(options, status, kExitNothingMatched);
-  if (absl::IsCancelled(status)) return Fail(options, status, kExitInterrupted);
-  return Fail(options, status, kExitFailed);
-}
+int Fail(const OutputOptions& options, const absl::Status& status) { return Fail(options, status, ExitCodeOf(status)); }
 
 }  // namespace fleetmark::agent

@@ -7,19 +7,13 @@
 #include "absl/status/status.h"
 #include "common/render/output.h"
 #include "common/render/table.h"
+#include "common/usage/exit_code.h"
 
 namespace google::protobuf {
 class Message;
 }
 
 namespace fleetmark::agent {
-
-// As documented in README.md.
-inline constexpr int kExitOk = 0;
-inline constexpr int kExitFailed = 1;
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitNothingMatched = 4;
-inline constexpr int kExitInterrupted = 130;
 
 struct OutputOptions {
   OutputMode mode = OutputMode::kTable;

@@ -11,23 +11,13 @@
 #include "common/lifecycle/stop_signal.h"
 #include "common/render/output.h"
 #include "common/render/table.h"
+#include "common/usage/exit_code.h"
 
 namespace google::protobuf {
 class Message;
 }
 
 namespace fleetmark::cli {
-
-// Exit codes, as documented in README.md.
-inline constexpr int kExitOk = 0;
-inline constexpr int kExitFailed = 1;
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitUnreachable = 3;
-inline constexpr int kExitNothingMatched = 4;
-inline constexpr int kExitInterrupted = 130;
-
-// The code of its kind for an error.
-int ExitCodeOf(const absl::Status& status);
 
 struct SharedOptions {
   std::string output = "table";

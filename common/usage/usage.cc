@@ -79,6 +79,15 @@ std::string Why(const CLI::App& app, const std::vector<const CLI::App*>& chosen,
 
 }  // namespace
 
+std::string SharedOptionsHelp(const CLI::App& app) {
+  const CLI::Formatter formatter;
+  std::string text = "Options of every command:\n";
+  for (const CLI::Option* option : app.get_options()) {
+    if (option != app.get_help_ptr() && option != app.get_version_ptr()) text += formatter.make_option(option, false);
+  }
+  return text;
+}
+
 std::string ExplainUsage(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<const CLI::App*> chosen = Chosen(app);
   const std::string why = Why(app, chosen, error);

@@ -10,4 +10,7 @@ namespace fleetmark {
 // REQUIRES: `error` was thrown by app.parse(). Quotes what was typed: escape it before it is shown.
 std::string ExplainUsage(const CLI::App& app, const CLI::ParseError& error);
 
+// "Options of every command:" and what `app` itself has: for the footers of commands that fall through to it.
+std::string SharedOptionsHelp(const CLI::App& app);
+
 }  // namespace fleetmark
