@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/executor/own_image.h"
+#include "agent/executor/task_key.h"
 #include "agent/executor/task_runner.h"
 #include "common/lifecycle/thread_name.h"
 #include "common/sync/mutex.h"
@@ -19,10 +20,6 @@ namespace {
 constexpr size_t kMostQueued = 1000;       // C-181
 constexpr size_t kMostRemembered = 10000;  // finished tasks whose repetition is no news
 constexpr auto kStuckPause = std::chrono::seconds(10);
-
-using TaskKey = std::pair<int64_t, uint32_t>;
-
-TaskKey KeyOf(const v1::StartTask& task) { return {task.task_id(), task.attempt()}; }
 
 class QueueingExecutor : public Executor {
  public:

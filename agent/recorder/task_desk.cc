@@ -43,11 +43,15 @@ v1::AgentMessage Refused(const v1::StartTask& task, const absl::Status& status, 
   return Refused(task.task_id(), task.attempt(), std::string(status.message()), temporary);
 }
 
+v1::AgentMessage RefusedAsCancelled(const TaskKey& key) {
+  return Refused(key.first, key.second, "cancelled before it was accepted", /*temporary=*/false);
+}
+
 std::optional<SpooledTask> Find(const Spool& spool, int64_t task_id, uint32_t attempt) {
   const absl::StatusOr<std::vector<SpooledTask>> tasks = spool.Tasks();
   if (!tasks.ok()) return std::nullopt;
   for (const SpooledTask& task : *tasks) {
-    if (task.start.task_id() == task_id && task.start.attempt() == attempt) return task;
+    if (KeyOf(task.start) == TaskKey(task_id, attempt)) return task;
   }
   return std::nullopt;
 }
@@ -87,7 +91,7 @@ void TaskDesk::StopIntake() {
   held_.clear();  // never accepted: the collector offers them again
 }
 
-v1::Record TaskDesk::EndRecord(v1::TaskOutcome outcome, std::string reason) const {
+v1::Record TaskDesk::EndRecord(v1::TaskOutcome outcome, const std::string& reason) const {
   v1::Record record;
   record.set_agent_unix_seconds(absl::ToDoubleSeconds(clock_.Now() - absl::UnixEpoch()));
   record.mutable_finished()->set_outcome(outcome);
@@ -171,9 +175,12 @@ v1::Hello TaskDesk::MakeHello() {
     *hello.mutable_inventory() = inventory_;
   }
   *hello.mutable_status() = parts_.outbox->Status();
-  std::vector<std::pair<int64_t, uint32_t>> interrupted;
+  std::vector<TaskKey> interrupted;
   const absl::StatusOr<std::vector<SpooledTask>> tasks = parts_.outbox->Tasks();
-  if (!tasks.ok()) return hello;
+  if (!tasks.ok()) {
+    hello.set_tasks_unknown(true);  // nothing is disowned for that
+    return hello;
+  }
   for (const SpooledTask& task : *tasks) {
     if (task.state == v1::UNFINISHED_STATE_INTERRUPTED) {
       interrupted.emplace_back(task.start.task_id(), task.start.attempt());
@@ -190,7 +197,7 @@ v1::Hello TaskDesk::MakeHello() {
 }
 
 void TaskDesk::OnWelcome(const v1::Welcome&) {
-  std::vector<std::pair<int64_t, uint32_t>> interrupted;
+  std::vector<TaskKey> interrupted;
   bool replay = false;
   {
     MutexLock lock(mutex_);
@@ -219,10 +226,9 @@ void TaskDesk::OnWelcome(const v1::Welcome&) {
 void TaskDesk::OnStartTask(const v1::StartTask& task) {
   {
     MutexLock lock(mutex_);
-    const bool held_already = std::any_of(held_.begin(), held_.end(), [&](const v1::StartTask& held) {
-      return held.task_id() == task.task_id() && held.attempt() == task.attempt();
-    });
-    if (held_already) return;
+    const bool is_held =
+        std::any_of(held_.begin(), held_.end(), [&](const v1::StartTask& held) { return KeyOf(held) == KeyOf(task); });
+    if (is_held) return;  // it is offered again while nobody answers
     if (stopping_ || held_.size() >= kMostHeld) {
       const std::string reason =
           stopping_ ? "this agent is being stopped" : "too many tasks wait for a repetition's end";
@@ -243,23 +249,39 @@ void TaskDesk::TakeHeld() {
       MutexLock lock(mutex_);
       if (held_.empty()) return;
       task = held_.front();
+      admitting_ = KeyOf(task);
     }
-    // Looking at the target may take long on a sick disk: not while a task's begin would have to wait for it.
-    if (!parts_.outbox->IfDiskIsFree([](Spool&) {})) return;
-    const absl::Status valid = parts_.validate(task);
     v1::AgentMessage answer;
-    bool submit = false;
-    if (!parts_.outbox->IfDiskIsFree([&](Spool& spool) { submit = Admit(spool, task, valid, answer); })) return;
-    if (submit) Submit(task, answer);
+    const bool is_decided = Decide(task, answer);
+    bool is_cancelled = false;
     {
       MutexLock lock(mutex_);
-      if (!held_.empty()) held_.pop_front();
+      admitting_.reset();
+      is_cancelled = std::exchange(admitting_is_cancelled_, false);
+      if (is_decided || is_cancelled) {
+        std::erase_if(held_, [&](const v1::StartTask& held) { return KeyOf(held) == KeyOf(task); });
+      }
+    }
+    if (!is_decided) {
+      if (is_cancelled) link_->Send(RefusedAsCancelled(KeyOf(task)));
+      return;
     }
     if (answer.has_refused()) {
       LogWarning("agent", absl::StrCat(NameOf(task), " refused: ", EscapeForTerminal(answer.refused().reason())));
     }
     link_->Send(std::move(answer));
+    if (is_cancelled) executor_->Cancel(task.task_id(), task.attempt());
   }
+}
+
+bool TaskDesk::Decide(const v1::StartTask& task, v1::AgentMessage& answer) {
+  // Looking at the target may take long on a sick disk: not while a task's begin would have to wait for it.
+  if (!parts_.outbox->IfDiskIsFree([](Spool&) {})) return false;
+  const absl::Status valid = parts_.validate(task);
+  bool submit = false;
+  if (!parts_.outbox->IfDiskIsFree([&](Spool& spool) { submit = Admit(spool, task, valid, answer); })) return false;
+  if (submit) Submit(task, answer);
+  return true;
 }
 
 bool TaskDesk::Admit(Spool& spool, const v1::StartTask& task, const absl::Status& valid, v1::AgentMessage& answer) {
@@ -297,18 +319,30 @@ void TaskDesk::Submit(const v1::StartTask& task, v1::AgentMessage& answer) {
 }
 
 void TaskDesk::OnCancelTask(const v1::CancelTask& cancel) {
+  const TaskKey key(cancel.task_id(), cancel.attempt());
   bool was_held = false;
   {
     MutexLock lock(mutex_);
-    was_held = std::erase_if(held_, [&](const v1::StartTask& held) {
-                 return held.task_id() == cancel.task_id() && held.attempt() == cancel.attempt();
-               }) > 0;
+    if (admitting_ == key) {
+      admitting_is_cancelled_ = true;  // TakeHeld does the rest
+      return;
+    }
+    was_held = std::erase_if(held_, [&](const v1::StartTask& held) { return KeyOf(held) == key; }) > 0;
   }
   if (was_held) {
-    link_->Send(Refused(cancel.task_id(), cancel.attempt(), "cancelled before it was accepted", false));
+    link_->Send(RefusedAsCancelled(key));
     return;
   }
   executor_->Cancel(cancel.task_id(), cancel.attempt());
+  // The offer of a task that is not here went to a former session. The collector asks again while it has no answer, so
+  // the disk that is being measured can be left alone.
+  bool is_unknown = false;
+  parts_.outbox->IfDiskIsFree([&](Spool& spool) {
+    const absl::StatusOr<std::vector<SpooledTask>> tasks = spool.Tasks();
+    is_unknown = tasks.ok() && std::none_of(tasks->begin(), tasks->end(),
+                                            [&](const SpooledTask& task) { return KeyOf(task.start) == key; });
+  });
+  if (is_unknown) link_->Send(RefusedAsCancelled(key));
 }
 
 void TaskDesk::OnRemoved() {
@@ -316,6 +350,7 @@ void TaskDesk::OnRemoved() {
   {
     MutexLock lock(mutex_);
     held_.clear();
+    admitting_is_cancelled_ = admitting_.has_value();
     measuring = measuring_;
   }
   if (measuring) LogWarning("agent", "this host was removed from its fleet: what it measures is cancelled");

@@ -18,6 +18,7 @@
 
 #include "agent/connection/link.h"
 #include "agent/executor/executor.h"
+#include "agent/executor/task_key.h"
 #include "agent/spool/outbox.h"
 #include "common/sync/mutex.h"
 #include "common/time/clock.h"
@@ -68,10 +69,12 @@ class TaskDesk : public TaskListener, public LinkListener {
 
  private:
   void TakeHeld();
+  // Admits or refuses, and says what to answer; false: not now, the disk is being measured.
+  bool Decide(const v1::StartTask& task, v1::AgentMessage& answer);
   // Spools the task and says what to answer; true if it should be submitted.
   bool Admit(Spool& spool, const v1::StartTask& task, const absl::Status& valid, v1::AgentMessage& answer);
   void Submit(const v1::StartTask& task, v1::AgentMessage& answer);
-  v1::Record EndRecord(v1::TaskOutcome outcome, std::string reason) const;
+  v1::Record EndRecord(v1::TaskOutcome outcome, const std::string& reason) const;
   void WriteUnwritten(Spool& spool);
   absl::Duration InventoryAge() const;
 
@@ -83,11 +86,13 @@ class TaskDesk : public TaskListener, public LinkListener {
   Mutex intake_mutex_;  // one admits at a time, so that tasks keep their order; taken before mutex_
 
   mutable Mutex mutex_;
-  std::deque<v1::StartTask> held_ GUARDED_BY(mutex_);  // arrived inside a timed section
+  std::deque<v1::StartTask> held_ GUARDED_BY(mutex_);    // arrived inside a timed section
+  std::optional<TaskKey> admitting_ GUARDED_BY(mutex_);  // the one of held_ that is being looked at
+  bool admitting_is_cancelled_ GUARDED_BY(mutex_) = false;
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool measuring_ GUARDED_BY(mutex_) = false;
-  bool replay_due_ GUARDED_BY(mutex_) = false;  // the spool came back: after the next welcome
-  std::vector<std::pair<int64_t, uint32_t>> reported_interrupted_ GUARDED_BY(mutex_);  // by the last hello
+  bool replay_due_ GUARDED_BY(mutex_) = false;                    // the spool came back: after the next welcome
+  std::vector<TaskKey> reported_interrupted_ GUARDED_BY(mutex_);  // by the last hello
   v1::Inventory inventory_ GUARDED_BY(mutex_);
   int64_t inventory_ns_ GUARDED_BY(mutex_) = 0;  // 0: never taken
   // Ends that the disk would not take; written when it takes them again.

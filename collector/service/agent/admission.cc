@@ -80,7 +80,8 @@ Admission Admit(const SessionContext& context, const Peer& peer, const v1::Hello
   const double offset = hello.unix_seconds() > 0 ? hello.unix_seconds() - absl::ToDoubleSeconds(now - absl::UnixEpoch())
                                                  : std::numeric_limits<double>::quiet_NaN();
   absl::Status recorded = context.hosts.RecordHello(hello.host_id(), hello, offset);
-  if (recorded.ok()) {
+  // An agent that cannot read its task list has not lost its tasks: it starts over when it can.
+  if (recorded.ok() && !hello.tasks_unknown()) {
     auto reconciliation =
         context.runs.Reconcile(hello.host_id(), {hello.unfinished().begin(), hello.unfinished().end()});
     recorded = reconciliation.status();

@@ -59,7 +59,10 @@ class TaskDeskTest : public SpoolFixture {
       ++inventories_;
       return inventory_;
     };
-    parts.validate = [this](const v1::StartTask&) { return valid_; };
+    parts.validate = [this](const v1::StartTask&) {
+      if (on_validate_) on_validate_();
+      return valid_;
+    };
     parts.greeting.set_host_name("machine");
     desk_ = std::make_unique<TaskDesk>(std::move(parts));
     desk_->Connect(executor_, link_);
@@ -90,6 +93,7 @@ class TaskDeskTest : public SpoolFixture {
   v1::Inventory inventory_;
   int inventories_ = 0;
   absl::Status valid_;
+  std::function<void()> on_validate_;  // while the desk looks at the target
   std::unique_ptr<TaskDesk> desk_;
 };
 
@@ -175,6 +179,48 @@ TEST_F(TaskDeskTest, HeldTaskCanBeCancelledAndWhatIsHeldIsBounded) {
   cancel.set_task_id(1);
   desk_->OnCancelTask(cancel);
   EXPECT_THAT(executor_.cancelled, ElementsAre(1));
+}
+
+TEST_F(TaskDeskTest, TaskCancelledWhileItIsAdmittedDoesNotRunAndTheNextOneDoes) {
+  Begin(1);
+  desk_->OnStartTask(Task(2));
+  desk_->OnStartTask(Task(3));
+  v1::CancelTask cancel;
+  cancel.set_task_id(2);
+  cancel.set_attempt(1);
+  int looks = 0;
+  on_validate_ = [&] {
+    if (++looks == 1) desk_->OnCancelTask(cancel);  // the link's thread, while the executor's is in the gap
+  };
+  ASSERT_TRUE(desk_->OnRecords(Task(1), {RepetitionOf(1)}).ok());
+  EXPECT_THAT(executor_.submitted, ElementsAre(1, 2, 3));
+  EXPECT_THAT(executor_.cancelled, ElementsAre(2)) << "it is the executor's by then";
+}
+
+TEST_F(TaskDeskTest, TaskThatTheFleetLosesWhileItIsAdmittedDoesNotRun) {
+  on_validate_ = [&] { desk_->OnRemoved(); };
+  desk_->OnStartTask(Task(1));
+  EXPECT_THAT(executor_.cancelled, ElementsAre(1));
+}
+
+// The offer went to a session that had just ended: the collector waits for somebody to say that it is over.
+TEST_F(TaskDeskTest, CancelOfATaskThatIsNotHereIsAnswered) {
+  v1::CancelTask cancel;
+  cancel.set_task_id(7);
+  cancel.set_attempt(2);
+  desk_->OnCancelTask(cancel);
+  ASSERT_THAT(link_.sent, SizeIs(1));
+  EXPECT_EQ(link_.sent[0].refused().task_id(), 7);
+  EXPECT_EQ(link_.sent[0].refused().attempt(), 2u);
+  EXPECT_FALSE(link_.sent[0].refused().temporary());
+  Begin(1);
+  desk_->OnCancelTask(cancel);
+  EXPECT_THAT(link_.sent, IsEmpty()) << "not out of a timed section";
+  ASSERT_TRUE(desk_->OnRecords(Task(1), {Finished()}).ok());
+  cancel.set_task_id(1);
+  cancel.set_attempt(1);
+  desk_->OnCancelTask(cancel);
+  EXPECT_THAT(link_.sent, IsEmpty()) << "its end is on the way";
 }
 
 TEST_F(TaskDeskTest, StatesFollowTheTask) {
@@ -324,11 +370,13 @@ TEST(TaskDeskSpoolTest, SpoolThatComesBackIsAgreedOnBeforeItsTasksRun) {
   desk.Connect(executor, link);
   EXPECT_NE(desk.OnHeartbeat().refuses_tasks_because(), "");
   EXPECT_EQ(link.starts_over, 0);
+  EXPECT_TRUE(desk.MakeHello().tasks_unknown());
   std::filesystem::rename(away, here);
   EXPECT_EQ(desk.OnHeartbeat().refuses_tasks_because(), "");
   EXPECT_EQ(link.starts_over, 1);
   EXPECT_THAT(executor.submitted, IsEmpty());
   EXPECT_EQ(desk.MakeHello().unfinished_size(), 1);
+  EXPECT_FALSE(desk.MakeHello().tasks_unknown());
   desk.OnWelcome({});
   EXPECT_THAT(executor.submitted, ElementsAre(1));
 }

@@ -71,6 +71,16 @@ TEST_F(AdmissionTest, UnfinishedTasksAreComparedWithTheRows) {
   EXPECT_EQ(admitted.reconciliation.start_again.at(0).task_id(), 4);
 }
 
+// C-095: an agent whose spool's disk is away has not lost what the spool holds.
+TEST_F(AdmissionTest, AnAgentThatCannotReadItsTasksLosesNone) {
+  v1::Hello hello = HelloOf();
+  hello.set_tasks_unknown(true);
+  RunStore::Reconciliation disowning;
+  disowning.start_again.emplace_back().set_task_id(4);
+  runs_.SetReconciliation(disowning);
+  EXPECT_THAT(MustAdmit(hello).reconciliation.start_again, ::testing::IsEmpty());
+}
+
 // C-123, C-129: the offset of a clock that was not told is unknown, not 0.
 TEST_F(AdmissionTest, TheClocksOffsetIsWhatTheHelloSaysOrUnknown) {
   v1::Hello hello = HelloOf();
