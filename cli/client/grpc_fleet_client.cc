@@ -175,8 +175,8 @@ class GrpcFleetClient : public FleetClient {
     at_ = (at_ + 1) % settings_.collectors.size();
   }
 
-  // Tries each collector once. A call is made again elsewhere only if it was never answered because nobody could be
-  // reached; gRPC's UNAVAILABLE after the request has left counts as answered for calls that change something.
+  // Tries each collector once. Where the connection broke after the request had left, the first one may have carried it
+  // out: the second then does no harm, since it finds things as they should be, and a run by its request's key.
   absl::Status Try(const std::function<grpc::Status(v1::FleetService::Stub&, grpc::ClientContext&)>& call) {
     absl::Status last;
     std::string tried;

@@ -7,6 +7,7 @@
 #include "cli/commands/arguments.h"
 #include "cli/commands/command.h"
 #include "cli/commands/follow.h"
+#include "common/pki/random.h"
 #include "common/text/text.h"
 #include "common/units/parse.h"
 
@@ -23,6 +24,7 @@ struct RunOptions {
 
 absl::StatusOr<v1::CreateRunRequest> ToRequest(const RunOptions& options) {
   v1::CreateRunRequest request;
+  request.set_request_key(NewUuid());
   request.set_suite(options.suite);
   for (const std::string& host : SplitNames(options.hosts)) request.add_hosts(host);
   request.set_all_hosts(options.all);

@@ -35,6 +35,7 @@ class RunBuilder {
     asked_ = *std::move(asked);
 
     NewRun& run = plan_.run;
+    run.request_key = request_.request_key();
     run.name = request_.name();
     run.suite = suite_.name();
     run.suite_version = suite_.version();

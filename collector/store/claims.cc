@@ -47,6 +47,9 @@ absl::StatusOr<std::vector<HostId>> PostgresHostStore::RenewClaims(const std::st
   return database_.Query<std::vector<HostId>>(
       "renew claims",
       [&](Transaction& transaction) -> absl::StatusOr<std::vector<HostId>> {
+        // Locked as TakeClaim locks them: hosts before claims, and hosts by their ids.
+        transaction.Exec("SELECT FROM fleetmark.host WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE",
+                         Args(hosts));
         const Rows kept = transaction.Exec(
             "WITH kept AS (UPDATE fleetmark.claim c SET expires_at = now() + interval '30 s' FROM fleetmark.host h"
             " WHERE h.id = c.host_id AND h.removed_at IS NULL AND c.collector_id = $1 AND c.host_id = ANY($2::uuid[])"

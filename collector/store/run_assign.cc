@@ -9,6 +9,12 @@
 namespace fleetmark::collector {
 namespace {
 
+// Task t with attempt a was offered, and its agent has not answered: the offer went to a session that had just ended.
+// Its agent takes it as said once if it has heard both.
+constexpr char kIsUnanswered[] =
+    " a.task_id = t.id AND a.number = t.attempt AND t.state = 'assigned' AND a.accepted_at IS NULL"
+    " AND a.assigned_at <= now() - interval '10 s'";
+
 // The first task that may start on this host, its run (which gets locked) included. A serial run measures on one host
 // at a time: while another of its hosts has an active task, it has nothing for this one.
 struct Candidate {
@@ -88,6 +94,12 @@ absl::StatusOr<std::optional<v1::StartTask>> PostgresRunStore::AssignNextTask(co
             .empty()) {
       return Result();
     }
+    const Rows offered = transaction.Exec(
+        absl::StrCat("UPDATE fleetmark.attempt a SET assigned_at = now(), assigned_by = $2, assign_key = $3::uuid"
+                     " FROM fleetmark.task t WHERE t.host_id = $1 AND",
+                     kIsUnanswered, " RETURNING t.id"),
+        Args(host, collector_id, key));
+    if (!offered.empty()) return ReadStartTask(transaction, offered[0].Int64(0));
     if (!transaction
              .Exec("SELECT 1 FROM fleetmark.task WHERE host_id = $1 AND state IN ('assigned', 'running') LIMIT 1",
                    Args(host))
@@ -123,7 +135,10 @@ absl::Status PostgresRunStore::TaskRefused(const HostId& host, const AttemptKey&
     RunId run = 0;
     if (!LockCurrentAttempt(transaction, host, key, run)) return absl::OkStatus();  // of an old attempt
     if (!SetAttemptState(transaction, key, AttemptState::kDisowned)) return absl::OkStatus();
-    if (temporary) {
+    const bool is_cancelled =
+        !transaction.Exec("SELECT FROM fleetmark.run WHERE id = $1 AND cancel_requested_at IS NOT NULL", Args(run))
+             .empty();
+    if (temporary || is_cancelled) {
       RequeueTask(transaction, host, key.task, reason, /*counted=*/false);
     } else {
       SetTaskState(transaction, key.task, v1::TASK_STATE_SKIPPED, reason);
@@ -140,11 +155,14 @@ absl::StatusOr<std::vector<HostId>> PostgresRunStore::HostsWithWork(const std::s
       "look for hosts with tasks", [&](Transaction& transaction) -> absl::StatusOr<std::vector<HostId>> {
         std::vector<HostId> hosts;
         for (const Row row : transaction.Exec(
-                 "SELECT DISTINCT t.host_id FROM fleetmark.task t JOIN fleetmark.claim c ON c.host_id = t.host_id"
-                 " JOIN fleetmark.run r ON r.id = t.run_id WHERE c.collector_id = $1"
-                 " AND t.state IN ('queued', 'assigned', 'running')"
-                 " AND (r.cancel_requested_at IS NOT NULL OR (t.state = 'queued' AND NOT EXISTS (SELECT"
-                 " FROM fleetmark.task a WHERE a.host_id = t.host_id AND a.state IN ('assigned', 'running'))))",
+                 absl::StrCat(
+                     "SELECT DISTINCT t.host_id FROM fleetmark.task t JOIN fleetmark.claim c ON c.host_id = t.host_id"
+                     " JOIN fleetmark.run r ON r.id = t.run_id WHERE c.collector_id = $1"
+                     " AND t.state IN ('queued', 'assigned', 'running')"
+                     " AND (r.cancel_requested_at IS NOT NULL OR (t.state = 'queued' AND NOT EXISTS (SELECT"
+                     " FROM fleetmark.task o WHERE o.host_id = t.host_id AND o.state IN ('assigned', 'running')))"
+                     " OR EXISTS (SELECT FROM fleetmark.attempt a WHERE",
+                     kIsUnanswered, "))"),
                  Args(collector_id))) {
           hosts.push_back(row.Text(0));
         }

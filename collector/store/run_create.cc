@@ -14,18 +14,23 @@ namespace fleetmark::collector {
 absl::StatusOr<RunId> PostgresRunStore::CreateRun(const NewRun& run) {
   if (run.tasks.empty()) return absl::InvalidArgumentError("create the run: it has no tasks");
   // Names this request: a commit of unknown outcome is looked up under it.
-  const std::string key = NewUuid();
+  const std::string key = run.request_key.empty() ? NewUuid() : run.request_key;
   return database_.Query<RunId>("create the run", [&](Transaction& transaction) -> absl::StatusOr<RunId> {
-    const Rows existing = transaction.Exec("SELECT id FROM fleetmark.run WHERE request_key = $1", Args(key));
-    if (!existing.empty()) return existing[0].Int64(0);
-    const RunId id =
-        transaction
-            .Exec(
-                "INSERT INTO fleetmark.run (request_key, name, suite, suite_version, created_by, serial, give_up_at)"
-                " VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7)) RETURNING id",
-                Args(key, run.name, run.suite, run.suite_version, run.created_by, run.serial,
-                     std::max(1.0, absl::ToDoubleSeconds(std::min(run.give_up, absl::Hours(24 * 3650))))))[0]
-            .Int64(0);
+    const Rows made = transaction.Exec(
+        "INSERT INTO fleetmark.run (request_key, name, suite, suite_version, created_by, serial, give_up_at)"
+        " VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7)) ON CONFLICT (request_key) DO NOTHING"
+        " RETURNING id",
+        Args(key, run.name, run.suite, run.suite_version, run.created_by, run.serial,
+             std::max(1.0, absl::ToDoubleSeconds(std::min(run.give_up, absl::Hours(24 * 3650))))));
+    if (made.empty()) {
+      const Rows existing =
+          transaction.Exec("SELECT id, created_by FROM fleetmark.run WHERE request_key = $1", Args(key));
+      if (existing.empty() || existing[0].Text(1) != run.created_by) {
+        return absl::AlreadyExistsError(absl::StrCat("create the run: somebody else made one with the key ", key));
+      }
+      return existing[0].Int64(0);
+    }
+    const RunId id = made[0].Int64(0);
     BulkInsert insert(
         transaction,
         "fleetmark.task (run_id, host_id, host_name, labels, position, workload, version, target, parameters,"

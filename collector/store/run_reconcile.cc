@@ -97,19 +97,30 @@ absl::StatusOr<std::vector<RunId>> PostgresRunStore::GiveUpOverdue() {
       "give up overdue tasks", [&](Transaction& transaction) -> absl::StatusOr<std::vector<RunId>> {
         std::vector<RunId> changed;
         // Runs that another collector looks at just now are left to it.
-        for (const Row run : transaction.Exec(
-                 "SELECT id FROM fleetmark.run WHERE state IN ('created', 'running') AND give_up_at <= now()"
-                 " ORDER BY id FOR UPDATE SKIP LOCKED")) {
+        for (const Row run :
+             transaction.Exec("SELECT id, cancel_requested_at <= now() - interval '5 min',"
+                              " give_up_at <= now() - interval '1 h' OR cancel_requested_at <= now() - interval '5 min'"
+                              " FROM fleetmark.run WHERE state IN ('created', 'running')"
+                              " AND (give_up_at <= now() OR cancel_requested_at <= now() - interval '5 min')"
+                              " ORDER BY id FOR UPDATE SKIP LOCKED")) {
+          const bool cancelled = !run.IsNull(1) && run.Bool(1);
+          const bool connected_too = !run.IsNull(2) && run.Bool(2);
           const Rows waiting = transaction.Exec(
-              "SELECT t.id, t.state FROM fleetmark.task t LEFT JOIN fleetmark.claim c ON c.host_id = t.host_id"
-              " AND c.expires_at > now() WHERE t.run_id = $1 AND (t.state = 'queued'"
-              " OR (t.state IN ('assigned', 'running') AND c.host_id IS NULL)) ORDER BY t.id FOR UPDATE OF t",
-              Args(run.Int64(0)));
+              "SELECT t.id, t.state, c.host_id IS NOT NULL FROM fleetmark.task t LEFT JOIN fleetmark.claim c"
+              " ON c.host_id = t.host_id AND c.expires_at > now() WHERE t.run_id = $1 AND (t.state = 'queued'"
+              " OR (t.state IN ('assigned', 'running') AND ($2::boolean OR c.host_id IS NULL)))"
+              " ORDER BY t.id FOR UPDATE OF t",
+              Args(run.Int64(0), connected_too));
           for (const Row task : waiting) {
-            SetTaskState(transaction, task.Int64(0), v1::TASK_STATE_LOST,
-                         task.View(1) == Name(v1::TASK_STATE_QUEUED)
-                             ? "not started by the run's give-up time"
-                             : "its host did not come back by the run's give-up time");
+            const char* reason = "its host did not come back by the run's give-up time";
+            if (cancelled) {
+              reason = "its host did not answer the cancellation within 5 min";
+            } else if (task.View(1) == Name(v1::TASK_STATE_QUEUED)) {
+              reason = "not started by the run's give-up time";
+            } else if (task.Bool(2)) {
+              reason = "not finished within 1 h of the run's give-up time, though its host is connected";
+            }
+            SetTaskState(transaction, task.Int64(0), v1::TASK_STATE_LOST, reason);
           }
           if (waiting.empty()) continue;
           RefreshRun(transaction, run.Int64(0));

@@ -67,8 +67,10 @@ void RefreshRun(Transaction& transaction, RunId run) {
   const Rows rows = transaction.Exec(
       "SELECT r.state, r.cancel_requested_at IS NOT NULL,"
       " count(*) FILTER (WHERE t.state IN ('queued', 'assigned', 'running')), count(*) FILTER (WHERE t.attempt > 0),"
-      " count(*) FILTER (WHERE t.state = 'succeeded'), count(*) FILTER (WHERE t.state = 'cancelled'),"
-      " count(*) FILTER (WHERE t.state IN ('failed', 'skipped', 'lost'))"
+      " count(*) FILTER (WHERE t.state = 'succeeded'),"
+      " count(*) FILTER (WHERE t.state = 'cancelled' OR (t.state = 'lost' AND r.cancel_requested_at IS NOT NULL)),"
+      " count(*) FILTER (WHERE t.state IN ('failed', 'skipped')"
+      "                  OR (t.state = 'lost' AND r.cancel_requested_at IS NULL))"
       " FROM fleetmark.run r JOIN fleetmark.task t ON t.run_id = r.id WHERE r.id = $1 GROUP BY r.id",
       Args(run));
   if (rows.empty()) return;

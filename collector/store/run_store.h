@@ -23,6 +23,7 @@ struct NewTask {
 };
 
 struct NewRun {
+  std::string request_key;  // UUID of the request; empty: nobody asks for it again
   std::string name;
   std::string suite;
   uint32_t suite_version = 0;
@@ -36,7 +37,8 @@ class RunStore {
  public:
   virtual ~RunStore() = default;
 
-  // Durable when it returns. A run whose tasks are all skipped is final at once (failed).
+  // Durable when it returns. A run whose tasks are all skipped is final at once (failed). With a key that has made a
+  // run already: that run; ALREADY_EXISTS if somebody else made it.
   virtual absl::StatusOr<RunId> CreateRun(const NewRun& run) = 0;
 
   // With tasks, their progress rows and whether their hosts are connected.
@@ -48,15 +50,17 @@ class RunStore {
   // that is final already: FAILED_PRECONDITION.
   virtual absl::Status CancelRun(RunId run, const std::string& who) = 0;
 
-  // The next task of a host that this collector has claimed: makes an attempt, state assigned. nullopt: nothing to do
-  // (nothing queued; one is active already; a serial run measures on another host). FOR UPDATE SKIP LOCKED.
+  // The next task of a host that this collector has claimed: makes an attempt, state assigned. Or once more the task
+  // that was assigned 10 s ago and that the agent has not answered. nullopt: nothing to do (nothing queued; one is
+  // active already; a serial run measures on another host). FOR UPDATE SKIP LOCKED.
   virtual absl::StatusOr<std::optional<v1::StartTask>> AssignNextTask(const HostId& host,
                                                                       const std::string& collector_id) = 0;
-  // Hosts claimed by this collector for which there is something to do: a task that waits, or an active one that is to
-  // be cancelled. One query, however many hosts there are.
+  // Hosts claimed by this collector for which there is something to do: a task that waits or that the agent has not
+  // answered, or an active one that is to be cancelled. One query, however many hosts there are.
   virtual absl::StatusOr<std::vector<HostId>> HostsWithWork(const std::string& collector_id) = 0;
   virtual absl::Status TaskAccepted(const HostId& host, const AttemptKey& key) = 0;
-  // Temporary: back to queued. Else: skipped with the reason (the agent's configuration does not allow it).
+  // Of a run that is to be cancelled: cancelled. Else temporary: back to queued; or skipped with the reason (the
+  // agent's configuration does not allow it).
   virtual absl::Status TaskRefused(const HostId& host, const AttemptKey& key, const std::string& reason,
                                    bool temporary) = 0;
   // Active attempts of a host whose run is to be cancelled.
@@ -73,7 +77,9 @@ class RunStore {
   virtual absl::StatusOr<Reconciliation> Reconcile(const HostId& host,
                                                    const std::vector<v1::UnfinishedTask>& unfinished) = 0;
 
-  // Waiting tasks of runs past their give-up time become lost; returns the runs it changed.
+  // Tasks that nobody will finish become lost, so that every run ends: queued ones and those of hosts that are away at
+  // the run's give-up time, the others an hour later, and whatever is left 5 min after a cancellation. A result that
+  // comes after all is still taken. Returns the runs it changed.
   virtual absl::StatusOr<std::vector<RunId>> GiveUpOverdue() = 0;
 
   // Ephemeral progress for watchers on other collectors: one unlogged row a task. What a host says of another host's

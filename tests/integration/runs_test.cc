@@ -93,6 +93,7 @@ TEST_F(RunsTest, AMisspeltNameCreatesNothing) {
   expect([](auto& r) { r.add_targets()->set_target("nowhere"); }, grpc::StatusCode::NOT_FOUND, "nowhere");
   expect([](auto& r) { (*r.mutable_parameters())["sise"] = "1"; }, grpc::StatusCode::INVALID_ARGUMENT, "size");
   expect([](auto& r) { (*r.mutable_parameters())["size"] = "1 parsec"; }, grpc::StatusCode::INVALID_ARGUMENT, "parsec");
+  expect([](auto& r) { r.set_request_key("1"); }, grpc::StatusCode::INVALID_ARGUMENT, "UUID");
   expect([](auto& r) { r.clear_hosts(); }, grpc::StatusCode::INVALID_ARGUMENT, "--hosts");
   expect(
       [](auto& r) {
@@ -103,6 +104,23 @@ TEST_F(RunsTest, AMisspeltNameCreatesNothing) {
   v1::ListRunsResponse runs;
   ASSERT_TRUE(Call(one_.admin(), &Stub::ListRuns, v1::ListRunsRequest(), runs).ok());
   EXPECT_EQ(runs.runs_size(), 0);
+}
+
+// A collector that is cut off after it has made the run: the cli asks the next one, with the same key.
+TEST_F(RunsTest, ARequestMadeAgainIsTheSameRun) {
+  ScriptedAgent agent(one_, "mac-pro");
+  ASSERT_TRUE(agent.Join(one_));
+  v1::CreateRunRequest request;
+  request.set_suite("host.clock");
+  request.set_all_hosts(true);
+  request.set_request_key("22222222-2222-4222-8222-222222222222");
+  v1::CreateRunResponse first, second;
+  ASSERT_TRUE(Create(request, first).ok());
+  ASSERT_TRUE(Create(request, second).ok());
+  EXPECT_EQ(first.run().id(), second.run().id());
+  v1::ListRunsResponse runs;
+  ASSERT_TRUE(Call(one_.admin(), &Stub::ListRuns, v1::ListRunsRequest(), runs).ok());
+  EXPECT_EQ(runs.runs_size(), 1);
 }
 
 TEST_F(RunsTest, ATaskWaitsForAHostThatIsAway) {

@@ -7,6 +7,7 @@
 #include "collector/scheduler/run_builder.h"
 #include "collector/service/fleet/fleet_api.h"
 #include "collector/service/present/present.h"
+#include "common/pki/identity.h"
 #include "common/text/text.h"
 
 namespace fleetmark::collector {
@@ -66,6 +67,9 @@ absl::StatusOr<std::vector<v1::Host>> FleetApi::ChooseHosts(const v1::CreateRunR
 absl::StatusOr<v1::CreateRunResponse> FleetApi::CreateRun(const Caller& caller, const v1::CreateRunRequest& request) {
   if (CleanUtf8(request.name()) != request.name() || EscapeForTerminal(request.name()) != request.name()) {
     return absl::InvalidArgumentError("a run's name must not have control characters");
+  }
+  if (!request.request_key().empty() && !IsUuid(request.request_key())) {
+    return absl::InvalidArgumentError("the request's key is not a UUID (36 characters, lower case)");
   }
   const absl::StatusOr<std::vector<v1::WorkloadDescriptor>> workloads = FleetWorkloads();
   if (!workloads.ok()) return workloads.status();

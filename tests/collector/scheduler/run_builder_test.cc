@@ -89,10 +89,12 @@ class BuildRunTest : public ::testing::Test {
 
 TEST_F(BuildRunTest, MakesATaskForEachEntryOnEachHost) {
   hosts_[1].host.mutable_labels()->insert({"room", "attic"});
+  request_.set_request_key("22222222-2222-4222-8222-222222222222");
   const absl::StatusOr<RunPlan> plan = Build();
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->run.suite, "quick");
   EXPECT_EQ(plan->run.created_by, "ada");
+  EXPECT_EQ(plan->run.request_key, "22222222-2222-4222-8222-222222222222");
   EXPECT_THAT(plan->warnings, IsEmpty());
   ASSERT_EQ(plan->run.tasks.size(), 4u);
   const NewTask& disk = plan->run.tasks[2];

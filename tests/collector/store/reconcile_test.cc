@@ -120,6 +120,29 @@ TEST_F(StoreTest, ALateResultOfALostTaskIsAcceptedOnceAndAmendsTheRun) {
   EXPECT_EQ(Value("SELECT count(*) FROM fleetmark_report.result"), "1");
 }
 
+// A run ends, whatever its hosts do.
+TEST_F(StoreTest, ATaskThatIsNeverFinishedOnAConnectedHostIsGivenUpAnHourLater) {
+  const Assigned one = AssignOne();
+  StoreAll(one.host, {Started(one.key)});
+  Exec("UPDATE fleetmark.run SET give_up_at = now() - interval '59 min'");
+  EXPECT_THAT(*store_->runs().GiveUpOverdue(), IsEmpty());
+  Exec("UPDATE fleetmark.run SET give_up_at = now() - interval '61 min'");
+  EXPECT_THAT(*store_->runs().GiveUpOverdue(), ElementsAre(one.run));
+  EXPECT_EQ(TaskStateOf(one.run, one.key.task), v1::TASK_STATE_LOST);
+  EXPECT_EQ(RunStateOf(one.run), v1::RUN_STATE_FAILED);
+}
+
+TEST_F(StoreTest, ACancelledTaskWhoseHostDoesNotAnswerEndsItsRun) {
+  const Assigned one = AssignOne();
+  StoreAll(one.host, {Started(one.key)});
+  ASSERT_TRUE(store_->runs().CancelRun(one.run, "alice").ok());
+  EXPECT_THAT(*store_->runs().GiveUpOverdue(), IsEmpty());  // it has time to answer
+  Exec("UPDATE fleetmark.run SET cancel_requested_at = now() - interval '6 min'");
+  EXPECT_THAT(*store_->runs().GiveUpOverdue(), ElementsAre(one.run));
+  EXPECT_EQ(TaskStateOf(one.run, one.key.task), v1::TASK_STATE_LOST);
+  EXPECT_EQ(RunStateOf(one.run), v1::RUN_STATE_CANCELLED);
+}
+
 TEST_F(StoreTest, QueuedTasksOfAnOverdueRunAreLost) {
   const HostId mac = AddConnectedHost("mac");
   NewRun run;

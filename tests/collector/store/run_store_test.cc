@@ -237,6 +237,53 @@ TEST_F(StoreTest, ARefusedTaskIsSkippedOrWaits) {
   EXPECT_EQ(RunStateOf(one.run), v1::RUN_STATE_FAILED);
 }
 
+TEST_F(StoreTest, ARefusedTaskOfACancelledRunIsCancelled) {
+  const Assigned one = AssignOne();
+  ASSERT_TRUE(store_->runs().CancelRun(one.run, "bob").ok());
+  ASSERT_TRUE(store_->runs().TaskRefused(one.host, one.key, "it is not here", /*temporary=*/false).ok());
+  EXPECT_EQ(TaskStateOf(one.run, one.key.task), v1::TASK_STATE_CANCELLED);
+  EXPECT_EQ(RunStateOf(one.run), v1::RUN_STATE_CANCELLED);
+}
+
+// The session it was sent to had just ended.
+TEST_F(StoreTest, ATaskThatNobodyAnsweredIsOfferedAgainAsTheSameAttempt) {
+  const Assigned one = AssignOne();
+  EXPECT_FALSE(store_->runs().AssignNextTask(one.host, "c1")->has_value());
+  Exec("UPDATE fleetmark.attempt SET assigned_at = now() - interval '11 s'");
+  EXPECT_THAT(*store_->runs().HostsWithWork("c1"), ElementsAre(one.host));
+  const auto again = store_->runs().AssignNextTask(one.host, "c1");
+  ASSERT_TRUE(again.ok() && again->has_value()) << again.status();
+  EXPECT_EQ((*again)->task_id(), one.key.task);
+  EXPECT_EQ((*again)->attempt(), one.key.attempt);
+  EXPECT_TRUE(store_->runs().HostsWithWork("c1")->empty()) << "it has another 10 s";
+  EXPECT_FALSE(store_->runs().AssignNextTask(one.host, "c1")->has_value());
+
+  ASSERT_TRUE(store_->runs().TaskAccepted(one.host, one.key).ok());
+  Exec("UPDATE fleetmark.attempt SET assigned_at = now() - interval '1 h'");
+  EXPECT_TRUE(store_->runs().HostsWithWork("c1")->empty());
+  EXPECT_FALSE(store_->runs().AssignNextTask(one.host, "c1")->has_value()) << "the agent has it";
+}
+
+TEST_F(StoreTest, ARequestThatIsMadeTwiceMakesOneRun) {
+  const HostId mac = AddConnectedHost("mac");
+  NewRun run;
+  run.request_key = "22222222-2222-4222-8222-222222222222";
+  run.suite = "quick";
+  run.created_by = "alice";
+  run.tasks = {TaskOn(mac, "mac")};
+  absl::StatusOr<RunId> beside = absl::UnknownError("never asked");
+  std::thread other([&] { beside = store_->runs().CreateRun(run); });  // by way of another collector
+  const auto first = store_->runs().CreateRun(run);
+  other.join();
+  ASSERT_TRUE(first.ok() && beside.ok()) << first.status() << beside.status();
+  EXPECT_EQ(*first, *beside);
+  EXPECT_EQ(Value("SELECT count(*) FROM fleetmark.task"), "1");
+  run.created_by = "mallory";
+  EXPECT_EQ(store_->runs().CreateRun(run).status().code(), absl::StatusCode::kAlreadyExists);
+  run.request_key.clear();
+  EXPECT_NE(*store_->runs().CreateRun(run), *first);
+}
+
 TEST_F(StoreTest, ProgressIsSharedWhileTheTaskRuns) {
   const Assigned one = AssignOne();
   v1::Progress progress;
