@@ -24,9 +24,10 @@ using ::testing::SizeIs;
 class Kills : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    fleet_ = new Fleet();
+    fleet_ = new Fleet({.machines = true});
     host_ = &fleet_->AddHost("alpha");
-    other_ = &fleet_->AddHost("beta");
+    fleet_->AddHost("beta");
+    fleet_->AddHost("gamma");
     WriteFile(fleet_->root() + "/suites/two.textproto",
               "name: \"two\"\nversion: 1\nquiet_wait_seconds: 0\n"
               "entries { workload: \"host.clock\" repetitions { exactly: 400 } }\n"
@@ -89,16 +90,27 @@ class Kills : public ::testing::Test {
     return absl::StrCat("\"", seen(), "\"");
   }
 
+  // The highest sequence that the collector has of each host's task: "alpha 17, beta 16".
+  static std::string Stored(int64_t run) {
+    return Ask(
+        absl::StrCat("SELECT coalesce(string_agg(host_name || ' ' || n, ', ' ORDER BY id), 'none') FROM "
+                     "(SELECT t.id, t.host_name, max(r.sequence) AS n FROM fleetmark.record r JOIN fleetmark.task t"
+                     " ON t.id = r.task_id WHERE t.run_id = ",
+                     run, " GROUP BY t.id, t.host_name) AS s"));
+  }
+  static void PrintKill(const char* what, pid_t pid, const std::string& phase, const std::string& before, int64_t run) {
+    std::printf("killed %s: pid %d, phase %s, sequences stored then: %s, recovered: %s\n", what, pid, phase.c_str(),
+                before.c_str(), Stored(run).c_str());
+  }
+
   static Fleet* fleet_;
   static FleetHost* host_;
-  static FleetHost* other_;
 };
 Fleet* Kills::fleet_ = nullptr;
 FleetHost* Kills::host_ = nullptr;
-FleetHost* Kills::other_ = nullptr;
 
 TEST_F(Kills, AnAgentComesBackAndItsTaskIsTriedAgain) {
-  const int64_t id = fleet_->StartRun({"host.clock", "--hosts", "alpha,beta", "--repeat", "60"});
+  const int64_t id = fleet_->StartRun({"host.clock", "--all", "--repeat", "60"});
   ASSERT_TRUE(WaitUntil([&] {
     return std::atoi(Ask(absl::StrCat("SELECT count(*) FROM fleetmark.repetition r JOIN fleetmark.task t ON t.id = "
                                       "r.task_id WHERE t.host_name = 'alpha' AND t.run_id = ",
@@ -111,9 +123,10 @@ TEST_F(Kills, AnAgentComesBackAndItsTaskIsTriedAgain) {
   host_->Kill();
   // No orphan goes on measuring.
   EXPECT_TRUE(WaitUntil([&] { return std::none_of(workers.begin(), workers.end(), Alive); }));
-  const std::string before = Ask(absl::StrCat(
+  const std::string highest = absl::StrCat(
       "SELECT max(sequence) FROM fleetmark.record r JOIN fleetmark.task t ON t.id = r.task_id WHERE run_id = ", id,
-      " AND host_name = 'alpha'"));
+      " AND host_name = 'alpha' AND r.attempt = 1");
+  const std::string before = Ask(highest), stored = Stored(id);
   EXPECT_TRUE(fleet_->WaitConnected("alpha", false));
   host_->Start();
   const v1::Run run = fleet_->WaitForRun(id);
@@ -127,12 +140,8 @@ TEST_F(Kills, AnAgentComesBackAndItsTaskIsTriedAgain) {
                              id)),
             "interrupted,finished");
   ExpectWholeRecords(id);
-  const std::string recovered = Ask(absl::StrCat(
-      "SELECT max(sequence) FROM fleetmark.record r JOIN fleetmark.task t ON t.id = r.task_id WHERE run_id = ", id,
-      " AND host_name = 'alpha' AND r.attempt = 1"));
-  EXPECT_GE(std::atoi(recovered.c_str()), std::atoi(before.c_str()));
-  std::printf("killed agent: pid %d, phase %s, acknowledged up to sequence %s, recovered up to %s\n", killed,
-              phase.c_str(), before.c_str(), recovered.c_str());
+  EXPECT_GE(std::atoi(Ask(highest).c_str()), std::atoi(before.c_str()));
+  PrintKill("agent", killed, phase, stored, id);
   for (const char* text : {"records wait", "interrupted", "queued again"}) {
     for (const std::string& line : host_->LogLines(text)) std::printf("  %s\n", line.c_str());
   }
@@ -162,7 +171,7 @@ TEST_F(Kills, AWorkersDeathFailsItsTaskAndTheNextGoesOn) {
   ASSERT_TRUE(fleet_->WaitForRepetitions(id, 3));
   std::vector<pid_t> workers;
   ASSERT_TRUE(WaitUntil([&] { return !(workers = host_->Workers()).empty(); }));
-  std::printf("killed worker: pid %d, phase %s\n", workers[0], Phase(id).c_str());
+  const std::string phase = Phase(id), stored = Stored(id);
   kill(workers[0], SIGKILL);
   const v1::Run run = fleet_->WaitForRun(id);
   EXPECT_EQ(run.state(), v1::RUN_STATE_PARTIAL);
@@ -171,6 +180,7 @@ TEST_F(Kills, AWorkersDeathFailsItsTaskAndTheNextGoesOn) {
   EXPECT_THAT(run.tasks(0).reason(), HasSubstr("9"));
   EXPECT_EQ(run.tasks(1).state(), v1::TASK_STATE_SUCCEEDED);
   EXPECT_TRUE(host_->running());
+  PrintKill("worker", workers[0], phase, stored, id);
   ExpectWholeRecords(id);
 }
 
@@ -181,7 +191,8 @@ TEST_F(Kills, C130ACollectorComesBackAndTheRunGoesOn) {
   const std::unique_ptr<Process> watch = fleet_->CliStart({"runs", "watch", absl::StrCat(id)});
   EXPECT_TRUE(WaitUntil([&] { return watch->errors().find("alpha") != std::string::npos; }));
   const std::vector<pid_t> workers = host_->Workers();
-  std::printf("killed collector: pid %d, phase %s\n", fleet_->collector().pid(), Phase(id).c_str());
+  const pid_t killed = fleet_->collector().pid();
+  const std::string phase = Phase(id), stored = Stored(id);
   fleet_->collector().Kill();
   ASSERT_TRUE(fleet_->collector().Start()) << fleet_->collector().log();
   const v1::Run run = fleet_->WaitForRun(id);
@@ -194,7 +205,8 @@ TEST_F(Kills, C130ACollectorComesBackAndTheRunGoesOn) {
   EXPECT_EQ(Ask(absl::StrCat("SELECT count(*) FROM fleetmark.repetition r JOIN fleetmark.task t ON t.id = r.task_id "
                              "WHERE NOT warmup AND t.run_id = ",
                              id)),
-            "160");
+            "240");
+  PrintKill("collector", killed, phase, stored, id);
   EXPECT_EQ(watch->WaitOrKill(absl::Minutes(2)), 0) << watch->errors();
   EXPECT_THAT(watch->errors(), HasSubstr("lost the collector"));
 }
@@ -207,8 +219,8 @@ TEST_F(Kills, C115ADatabaseServerComesBack) {
   const pid_t postmaster = std::atoi(ReadWholeFile(pid_file).c_str());
   ASSERT_GT(postmaster, 1);
   ASSERT_THAT(CommandLineOf(postmaster), HasSubstr(fleet_->root()));
-  const int stored = std::atoi(Ask("SELECT count(*) FROM fleetmark.record").c_str());
-  std::printf("killed postmaster: pid %d, phase %s, %d records stored\n", postmaster, Phase(id).c_str(), stored);
+  const std::string phase = Phase(id), stored = Stored(id);
+  const int records = std::atoi(Ask("SELECT count(*) FROM fleetmark.record").c_str());
   kill(postmaster, SIGKILL);
   EXPECT_TRUE(WaitUntil([&] {
     const pid_t now = std::atoi(ReadWholeFile(pid_file).c_str());
@@ -221,7 +233,8 @@ TEST_F(Kills, C115ADatabaseServerComesBack) {
     EXPECT_EQ(task.repetitions(), 80U);
   }
   ExpectWholeRecords(id);
-  EXPECT_GE(std::atoi(Ask("SELECT count(*) FROM fleetmark.record").c_str()), stored);
+  EXPECT_GE(std::atoi(Ask("SELECT count(*) FROM fleetmark.record").c_str()), records);
+  PrintKill("PostgreSQL", postmaster, phase, stored, id);
 }
 
 // Between the insert and the commit: nothing may have been acknowledged, since an acknowledged record is gone from the
@@ -247,8 +260,6 @@ TEST_F(Kills, ADatabaseServerThatDiesBeforeTheCommitHasAcknowledgedNothing) {
   ASSERT_GT(postmaster, 1);
   kill(postmaster, SIGKILL);
   host_->Kill();  // all that is left is what the agent kept and the database has committed
-  std::printf("killed postmaster: pid %d, in the commit of the first records of run %d\n", postmaster,
-              static_cast<int>(id));
   ASSERT_TRUE(WaitUntil([&] { return Ask("SELECT count(*) FROM public.hold") == "0"; }));
   EXPECT_EQ(Ask(count), "0");
   host_->Start();
@@ -258,6 +269,7 @@ TEST_F(Kills, ADatabaseServerThatDiesBeforeTheCommitHasAcknowledgedNothing) {
   EXPECT_EQ(run.tasks(0).attempt(), 1U);
   EXPECT_EQ(run.tasks(0).repetitions(), 10U);
   EXPECT_GT(host_->LogLines("records wait").size(), waited);
+  PrintKill("PostgreSQL", postmaster, "in the commit of the first records", "none", id);
   ExpectWholeRecords(id);
   Ask("DROP TRIGGER hold ON fleetmark.record; DROP FUNCTION public.hold_commit(); DROP TABLE public.hold");
 }
