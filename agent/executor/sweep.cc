@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/executor/executor.h"
+#include "agent/platform/bounded_call.h"
 #include "agent/worker/manifest.h"
 #include "agent/worker/process_identity.h"
 #include "agent/worker/scratch.h"
@@ -93,7 +94,14 @@ std::vector<std::string> SweepScratch(const std::string& state_directory) {
     }
     const ProcessIdentity worker{manifest->pid(), manifest->process_start_ticks(), manifest->boot_id()};
     if (IsAlive(worker)) continue;
-    const absl::StatusOr<std::string> line = Sweep(*manifest);
+    // Of a file system whose server is gone nothing can be removed, and whoever asks it does not come back.
+    const std::string target = manifest->target_path();
+    const bool answers = RunBounded(target, kDiskAnswerLimit, [target] {
+      struct stat info = {};
+      return (void)::stat(target.c_str(), &info);
+    });
+    const absl::StatusOr<std::string> line =
+        answers ? Sweep(*manifest) : absl::UnavailableError(absl::StrCat(target, " does not answer"));
     if (!line.ok()) {
       LogWarning("executor", absl::StrCat("scratch of a killed worker stays for now: ", manifest->target_path(), "/",
                                           manifest->directory_name(), ": ", std::string(line.status().message())));

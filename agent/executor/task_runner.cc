@@ -362,6 +362,9 @@ void TaskRunner::Conclude(const absl::Status& status) {
   const bool is_stuck = finished_.has_value() && finished_->reason().starts_with("stuck(");
   if (is_stuck) {
     // said already
+  } else if (stop == StopReason::kNone && !ended_by_us_ && finished_.has_value() &&
+             finished_->outcome() == v1::TASK_OUTCOME_CANCELLED) {
+    SetOutcome(v1::TASK_OUTCOME_INTERRUPTED, "its worker was told to end by a signal that did not come from the agent");
   } else if (stop != StopReason::kNone &&
              (!finished_.has_value() || finished_->outcome() != v1::TASK_OUTCOME_SUCCEEDED)) {
     if (stop == StopReason::kShutdown) {

@@ -7,10 +7,12 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "agent/config/agent_config.h"
 #include "agent/executor/executor.h"
+#include "agent/platform/bounded_call.h"
 #include "agent/platform/storage_stack.h"
 #include "agent/worker/scratch.h"
 #include "common/parameters/parameters.h"
@@ -131,7 +133,16 @@ absl::Status ValidateTask(const v1::AgentConfig& config, const v1::StartTask& ta
   if (!workload.needs_target()) return absl::OkStatus();
   const absl::StatusOr<v1::TargetConfig> target = FindTarget(config, task.target());
   if (!target.ok()) return target.status();
-  return CheckTarget(*target, workload.writes());
+  // A file system whose server is gone would hold the caller for ever.
+  const std::optional<absl::Status> checked =
+      CallBounded<absl::Status>(target->path(), kDiskAnswerLimit,
+                                [target = *target, writes = workload.writes()] { return CheckTarget(target, writes); });
+  if (!checked.has_value()) {
+    return absl::UnavailableError(absl::StrCat("target \"", target->name(), "\" (", target->path(),
+                                               ") did not answer within ", kDiskAnswerLimit.count(),
+                                               " s; is its disk or its file server there?"));
+  }
+  return *checked;
 }
 
 }  // namespace fleetmark::agent

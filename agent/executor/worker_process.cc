@@ -178,14 +178,16 @@ std::optional<WorkerExit> WorkerProcess::WaitForExit(absl::Duration timeout) {
   const absl::Time deadline = absl::Now() + timeout;
   absl::Duration pause = absl::Milliseconds(1);
   while (!exit_.has_value()) {
-    int status = 0;
-    const pid_t reaped = ::waitpid(identity_.pid, &status, WNOHANG);
-    if (reaped == identity_.pid) {
-      WorkerExit exit;
-      if (WIFEXITED(status)) exit.code = WEXITSTATUS(status);
-      if (WIFSIGNALED(status)) exit.signal = WTERMSIG(status);
-      exit_ = exit;
-    } else if (reaped < 0 && errno != EINTR) {
+    siginfo_t ended = {};
+    const int looked = ::waitid(P_PID, static_cast<id_t>(identity_.pid), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (looked == 0 && ended.si_pid == identity_.pid) {
+      ::kill(-identity_.pid, SIGKILL);  // what it may have started goes with it, while its id cannot be anybody else's
+      int status = 0;
+      exit_ = WorkerExit{};
+      if (::waitpid(identity_.pid, &status, 0) != identity_.pid) break;
+      if (WIFEXITED(status)) exit_->code = WEXITSTATUS(status);
+      if (WIFSIGNALED(status)) exit_->signal = WTERMSIG(status);
+    } else if (looked != 0 && errno != EINTR) {
       exit_ = WorkerExit{};  // somebody else has reaped it
     } else if (absl::Now() >= deadline) {
       return std::nullopt;
@@ -194,8 +196,6 @@ std::optional<WorkerExit> WorkerProcess::WaitForExit(absl::Duration timeout) {
       pause = std::min(pause * 2, absl::Milliseconds(20));
     }
   }
-  // What it may have started goes with it.
-  ::kill(-identity_.pid, SIGKILL);
   return exit_;
 }
 

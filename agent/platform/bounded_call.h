@@ -13,6 +13,9 @@
 
 namespace fleetmark::agent {
 
+inline constexpr std::chrono::seconds kDiskAnswerLimit(
+    20);  // a busy disk may make anyone wait; only a dead one so long
+
 // True if `call` returned in time. False: not in time, or an earlier call with this key still hangs.
 bool RunBounded(const std::string& key, std::chrono::milliseconds limit, std::function<void()> call);
 

@@ -117,21 +117,6 @@ absl::Status RemoveContents(int directory, uint64_t device, int depth, uint64_t&
 
 }  // namespace
 
-OwnedFd& OwnedFd::operator=(OwnedFd&& other) noexcept {
-  if (this != &other) {
-    Close();
-    fd_ = other.Release();
-  }
-  return *this;
-}
-
-int OwnedFd::Release() { return std::exchange(fd_, -1); }
-
-void OwnedFd::Close() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
-
 std::optional<FileIdentity> IdentityOfFd(int fd) {
   struct stat info = {};
   if (::fstat(fd, &info) != 0) return std::nullopt;
@@ -189,6 +174,10 @@ absl::StatusOr<uint64_t> RemoveDirectoryAt(int parent, const std::string& name,
   }
   if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
     return ErrnoStatus(errno, absl::StrCat("remove scratch directory ", name));
+  }
+  // Its manifest goes next: a power cut must not bring it back without one.
+  if (::fsync(parent) != 0 && errno != EINVAL && errno != EROFS) {
+    return ErrnoStatus(errno, absl::StrCat("make the removal of ", name, " durable"));
   }
   return bytes;
 }

@@ -10,26 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "agent/platform/owned_fd.h"
 
 namespace fleetmark::agent {
-
-// A descriptor that closes itself.
-class OwnedFd {
- public:
-  OwnedFd() = default;
-  explicit OwnedFd(int fd) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(other.Release()) {}
-  OwnedFd& operator=(OwnedFd&& other) noexcept;
-  ~OwnedFd() { Close(); }
-
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-  int Release();
-  void Close();
-
- private:
-  int fd_ = -1;
-};
 
 struct FileIdentity {
   uint64_t device = 0;
@@ -46,8 +29,8 @@ absl::StatusOr<OwnedFd> OpenDirectoryWithoutLinks(const std::string& path);
 absl::StatusOr<FileIdentity> MakeDirectoryAt(int parent, const std::string& name);
 
 // Removes the directory `name` below `parent` with all in it; links in it are removed, not followed, and mounts are not
-// entered. OK if it is gone. FailedPrecondition: it is not `expected` (unless absent: then only an empty one goes).
-// Returns the bytes that were allocated to it.
+// entered. OK if it is gone, durably: also after a power cut. FailedPrecondition: it is not `expected` (unless absent:
+// then only an empty one goes). Returns the bytes that were allocated to it.
 absl::StatusOr<uint64_t> RemoveDirectoryAt(int parent, const std::string& name,
                                            const std::optional<FileIdentity>& expected);
 

@@ -20,7 +20,6 @@ namespace fleetmark::agent {
 namespace {
 
 constexpr std::chrono::seconds kNetworkLimit{2};
-constexpr std::chrono::seconds kLocalLimit{20};  // a busy disk may make anyone wait; only a dead one for so long
 
 // Everything about a path that may hang, taken together in one helper thread.
 struct Probe {
@@ -116,7 +115,7 @@ v1::Target DescribeTarget(const std::string& name, const std::string& path, bool
   const MountTable mounts = ReadMountTable("");
   const Mount* mount = MountOfPath(mounts, path);
   const bool network = mount != nullptr && IsNetworkFileSystem(mount->file_system);
-  const std::chrono::seconds limit = network ? kNetworkLimit : kLocalLimit;
+  const std::chrono::seconds limit = network ? kNetworkLimit : kDiskAnswerLimit;
   const std::optional<Probe> probe = CallBounded<Probe>(path, limit, [path] { return ProbePath(path); });
   if (!probe) {
     target.set_problem("unreachable: " + CleanUtf8(path) + " did not answer within " + std::to_string(limit.count()) +

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "agent/workloads/disk/owned_fd.h"
+#include "agent/platform/owned_fd.h"
 
 namespace fleetmark::agent {
 

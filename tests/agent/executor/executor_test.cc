@@ -124,6 +124,16 @@ TEST_F(ExecutorTest, RemovesTheScratchOfAKilledWorker) {
   std::filesystem::remove(root_ + "/target/fleetmark-notes.bin");
 }
 
+// Nobody asked for that end: the collector tries the task again.
+TEST_F(ExecutorTest, AWorkerThatASignalEndsIsInterruptedAndNotCancelled) {
+  ASSERT_TRUE(executor_->Submit(Task(1, "test.cpu", "wait")).ok());
+  listener_.WaitForMeasuring();
+  ::kill(WaitForWorker(Children), SIGTERM);
+  const v1::TaskFinished finished = listener_.WaitForEnd(1);
+  EXPECT_EQ(finished.outcome(), v1::TASK_OUTCOME_INTERRUPTED);
+  EXPECT_THAT(finished.reason(), HasSubstr("signal"));
+}
+
 // C-093: a cancel stops the work, then cleans up, and is reported as what it is.
 TEST_F(ExecutorTest, ACancelEndsTheWorkerWithinTwoSeconds) {
   if (!TargetIsOnDisk()) GTEST_SKIP() << "the build tree is in memory";

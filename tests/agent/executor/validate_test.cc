@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <future>
 #include <limits>
 
+#include "agent/platform/bounded_call.h"
 #include "tests/agent/executor/harness.h"
 
 namespace fleetmark::agent {
@@ -132,6 +134,19 @@ TEST_F(ValidateTaskTest, ATargetThroughALinkIsRefused) {
   SetTargetPath(root_ + "/target/../target");
   const absl::Status dotted = Validate(Task(1, "test.disk"));
   EXPECT_TRUE(dotted.ok() || absl::IsFailedPrecondition(dotted)) << dotted;
+}
+
+// C-067: the server of its file system is gone, and an earlier look has not come back.
+TEST_F(ValidateTaskTest, ATargetThatDoesNotAnswerHoldsNobodyUp) {
+  std::promise<void> server;
+  const std::shared_future<void> answer = server.get_future().share();
+  EXPECT_FALSE(RunBounded(config_.targets(0).path(), std::chrono::milliseconds(1), [answer] { answer.wait(); }));
+  EXPECT_EQ(Validate(Task(1, "test.disk")).code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Message(Task(1, "test.disk")), HasSubstr("did not answer"));
+  EXPECT_TRUE(Validate(Task(1, "test.cpu")).ok());
+  server.set_value();
+  while (HangingCalls() > 0) ::usleep(1000);
+  EXPECT_NE(Validate(Task(1, "test.disk")).code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(ValidateTaskTest, ATargetInMemoryIsRefused) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/platform/owned_fd.h"
 #include "agent/platform/usage.h"
-#include "agent/workloads/disk/owned_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/loop_device.h"

@@ -11,15 +11,19 @@ class OwnedFd {
  public:
   OwnedFd() = default;
   explicit OwnedFd(int fd) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  OwnedFd(OwnedFd&& other) noexcept : fd_(other.Release()) {}
   OwnedFd& operator=(OwnedFd&& other) noexcept {
-    std::swap(fd_, other.fd_);
+    if (this != &other) {
+      Close();
+      fd_ = other.Release();
+    }
     return *this;
   }
   ~OwnedFd() { Close(); }
 
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
+  int Release() { return std::exchange(fd_, -1); }
   void Close() {
     if (fd_ >= 0) close(std::exchange(fd_, -1));
   }
