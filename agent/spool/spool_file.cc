@@ -18,6 +18,7 @@ namespace fleetmark::agent {
 namespace {
 
 constexpr int kSchemaVersion = 1;
+constexpr char kSalvageSuffix[] = ".salvage";
 
 // The exclusive lock keeps a second process out and the log's index in memory instead of a shared file. The settings
 // that make a file (auto_vacuum) come before the first table.
@@ -63,7 +64,8 @@ absl::Status QuickCheck(Database& database) {
 
 absl::Status SqliteSpool::OpenFile() {
   database_ = nullptr;
-  absl::Status status = PrepareSchema();
+  absl::Status status = FinishMove();
+  if (status.ok()) status = PrepareSchema(options_.path);
   if (absl::IsDataLoss(status)) status = MoveAside(status);
   if (status.ok()) status = LoadMirror();
   if (status.ok() && !started_ && options_.interrupt_running) {
@@ -74,19 +76,19 @@ absl::Status SqliteSpool::OpenFile() {
   return status;
 }
 
-absl::Status SqliteSpool::PrepareSchema() {
-  absl::StatusOr<std::unique_ptr<Database>> opened = Database::Open(options_.path);
+absl::Status SqliteSpool::PrepareSchema(const std::string& path) {
+  absl::StatusOr<std::unique_ptr<Database>> opened = Database::Open(path);
   if (!opened.ok()) return opened.status();
   database_ = *std::move(opened);
   absl::Status status = database_->Execute(kSettings);
   if (!status.ok()) return status;
-  (void)::chmod(options_.path.c_str(), 0600);
+  (void)::chmod(path.c_str(), 0600);
 
   const absl::StatusOr<int64_t> version = OneInteger(*database_, "PRAGMA user_version");
   if (!version.ok()) return version.status();
   if (*version > kSchemaVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "open spool ", options_.path, ": written by a newer fleetmark-agent (format ", *version, ", this one knows ",
+        "open spool ", path, ": written by a newer fleetmark-agent (format ", *version, ", this one knows ",
         kSchemaVersion, "); install the newer agent again or name another directory with --state-dir"));
   }
   if (*version == kSchemaVersion) return QuickCheck(*database_);
@@ -96,33 +98,57 @@ absl::Status SqliteSpool::PrepareSchema() {
   return status.ok() ? transaction->Commit() : status;
 }
 
+// At every moment either the damaged file with its log is in place, or a complete salvage is: a crash loses nothing
+// that could be read. FinishMove goes on from wherever it was.
 absl::Status SqliteSpool::MoveAside(const absl::Status& damage) {
+  const auto failed = [&](const std::string& what, const char* why) {
+    return absl::UnavailableError(absl::StrCat(std::string(damage.message()), "; ", what, ": ", why));
+  };
   database_ = nullptr;
+  const std::string salvage = options_.path + kSalvageSuffix;
+  absl::Status status = PrepareSchema(salvage);
+  if (!status.ok()) return status;
+  absl::StatusOr<Transaction> transaction = Transaction::Begin(*database_);
+  if (!transaction.ok()) return transaction.status();
+  const Salvaged saved = Salvage(options_.path, *database_);
+  status = transaction->Commit();
+  if (!status.ok()) return status;
+  database_ = nullptr;  // its log goes into the file
+  std::error_code error;
+  if (std::filesystem::exists(salvage + "-wal", error)) return failed("closing " + salvage, "its log is still there");
+
   const std::filesystem::path path(options_.path);
   const std::string prefix = path.filename().string() + ".damaged-";
-  std::error_code error;
   // One damaged file is kept for a person to look at, not a growing heap of them.
   for (const auto& entry : std::filesystem::directory_iterator(path.parent_path(), error)) {
     if (entry.path().filename().string().rfind(prefix, 0) == 0) std::filesystem::remove(entry.path(), error);
   }
   const std::string aside = absl::StrCat(options_.path, ".damaged-", absl::ToUnixSeconds(absl::Now()));
-  // The log first: a crash between the two leaves a database without the end of its log, not one log with two fathers.
-  for (const char* suffix : {"-wal", ""}) {
+  for (const char* suffix : {"", "-wal"}) {
     const std::string from = options_.path + suffix;
     if (std::rename(from.c_str(), (aside + suffix).c_str()) != 0 && errno != ENOENT) {
-      return absl::UnavailableError(
-          absl::StrCat(std::string(damage.message()), "; moving it aside: ", std::strerror(errno)));
+      return failed("moving it aside", std::strerror(errno));
     }
   }
-  absl::Status status = PrepareSchema();
-  if (!status.ok()) return status;
-  absl::StatusOr<Transaction> transaction = Transaction::Begin(*database_);
-  if (!transaction.ok()) return transaction.status();
-  const Salvaged saved = Salvage(aside, *database_);
-  status = transaction->Commit();
+  status = FinishMove();
+  if (status.ok()) status = PrepareSchema(options_.path);
   if (!status.ok()) return status;
   messages_.push_back(absl::StrCat(std::string(damage.message()), "; moved to ", aside, ", of which ", saved.tasks,
                                    " tasks and ", saved.records, " records were readable and are kept"));
+  return absl::OkStatus();
+}
+
+absl::Status SqliteSpool::FinishMove() {
+  const std::string salvage = options_.path + kSalvageSuffix;
+  std::error_code error;
+  if (!std::filesystem::exists(salvage, error)) return absl::OkStatus();
+  // Beside the file it was to replace: not known to be complete, and made again.
+  const bool is_complete = !std::filesystem::exists(options_.path, error);
+  const std::string& old = is_complete ? options_.path : salvage;  // a log without its file must not meet another one
+  for (const char* suffix : {"-wal", "-shm"}) std::filesystem::remove(old + suffix, error);
+  if ((is_complete ? std::rename(salvage.c_str(), options_.path.c_str()) : std::remove(salvage.c_str())) != 0) {
+    return absl::UnavailableError(absl::StrCat("put ", salvage, " in place: ", std::strerror(errno)));
+  }
   return absl::OkStatus();
 }
 

@@ -56,8 +56,9 @@ class SqliteSpool : public Spool {
   };
 
   absl::Status OpenFile() REQUIRES(mutex_);
-  absl::Status PrepareSchema() REQUIRES(mutex_);
+  absl::Status PrepareSchema(const std::string& path) REQUIRES(mutex_);
   absl::Status MoveAside(const absl::Status& damage) REQUIRES(mutex_);
+  absl::Status FinishMove() REQUIRES(mutex_);  // of a process that was killed in MoveAside
   absl::Status LoadMirror() REQUIRES(mutex_);
   absl::Status FillGaps(const Key& key, Row& row) REQUIRES(mutex_);
   absl::Status InterruptRunning() REQUIRES(mutex_);

@@ -163,6 +163,26 @@ TEST_F(SqliteSpoolCrashTest, DamagedPageIsMovedAsideAndTheReadableRestKept) {
   AppendOk(spool, 1, {RepetitionOf(41)});
 }
 
+// Killed between moving the damaged file aside and putting the salvage in its place: the log may be there still.
+TEST_F(SqliteSpoolCrashTest, SalvageOfAKilledAgentIsPutInPlace) {
+  FillAndClose(5, 100);
+  std::filesystem::rename(path(), path() + ".salvage");
+  std::ofstream(path() + "-wal", std::ios::binary) << std::string(5000, 'w');
+  SqliteSpool spool(options());
+  EXPECT_EQ(spool.Status().refuses_tasks_because(), "");
+  EXPECT_THAT(spool.Read(0, 1 << 20)->records, SizeIs(5));
+  EXPECT_FALSE(std::filesystem::exists(path() + ".salvage"));
+}
+
+// Killed before: the salvage may lack what the file still has.
+TEST_F(SqliteSpoolCrashTest, SalvageBesideItsFileIsThrownAway) {
+  FillAndClose(5, 100);
+  std::ofstream(path() + ".salvage", std::ios::binary) << "half";
+  SqliteSpool spool(options());
+  EXPECT_THAT(spool.Read(0, 1 << 20)->records, SizeIs(5));
+  EXPECT_FALSE(std::filesystem::exists(path() + ".salvage"));
+}
+
 TEST_F(SqliteSpoolCrashTest, FileThatIsNoDatabaseIsMovedAside) {
   for (int round = 0; round < 2; ++round) {
     {
