@@ -256,17 +256,26 @@ int RunHere(RunOptions options, StopSignal& stop, const std::vector<WorkloadEntr
   if (!made.ok()) return Fail(options.output, made);
 
   v1::TaskResults results;
-  bool all_succeeded = true;
+  bool all_succeeded = true, any_succeeded = false;
   for (const v1::StartTask& task : *tasks) {
     if (stop.requested()) break;
     const v1::TaskResult& result = *results.add_results() = RunTask(task, dependencies, options.output, stop);
-    if (result.finished().outcome() == v1::TASK_OUTCOME_SUCCEEDED) continue;
+    if (result.finished().outcome() == v1::TASK_OUTCOME_SUCCEEDED) {
+      any_succeeded = true;
+      continue;
+    }
     all_succeeded = false;
     if (!stop.requested()) Say(DescribeFailure(task, result.finished()));
   }
-  if (stop.requested()) return Fail(options.output, absl::CancelledError("cancelled; nothing was left behind"));
+  if (stop.requested() && !any_succeeded) {
+    return Fail(options.output, absl::CancelledError("cancelled; nothing was left behind"));
+  }
   const v1::CompareResponse comparison = CompareLocal(results);
   const int printed = Print(options.output, ComparisonTables(comparison), ComparisonCsv(comparison), results);
+  if (stop.requested()) {
+    Say("cancelled; what was measured before is shown, nothing was left behind");
+    return kExitInterrupted;
+  }
   return printed != kExitOk || all_succeeded ? printed : kExitFailed;
 }
 

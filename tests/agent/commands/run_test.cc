@@ -41,8 +41,9 @@ class RunHereTest : public ::testing::Test {
     std::filesystem::remove_all(root_);
   }
 
-  int Run(const std::string& workload) {
-    options_.workloads = {workload};
+  int Run(const std::string& workload) { return Run(std::vector<std::string>{workload}); }
+  int Run(const std::vector<std::string>& workloads) {
+    options_.workloads = workloads;
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     const int code = RunHere(options_, stop_, TestWorkloads(), FLEETMARK_TEST_WORKER);
@@ -156,6 +157,21 @@ TEST_F(RunHereTest, CtrlCLeavesNothingBehind) {
   person.join();
   EXPECT_EQ(err_, "fleetmark-agent: cancelled; nothing was left behind\n");
   EXPECT_TRUE(std::filesystem::is_empty(root_ + "/target"));
+}
+
+TEST_F(RunHereTest, CtrlCKeepsWhatWasMeasuredBefore) {
+  const absl::StatusOr<StorageStack> stack = ResolveStorageStack(root_ + "/target");
+  if (stack.ok() && stack->in_memory) GTEST_SKIP() << "the build tree is in memory";
+  options_.target = root_ + "/target";
+  options_.set = {"test.disk.mode=wait"};
+  std::thread person([this] {
+    while (std::filesystem::is_empty(root_ + "/target")) std::this_thread::yield();
+    stop_.Request();
+  });
+  EXPECT_EQ(Run(std::vector<std::string>{"test.cpu", "test.disk"}), kExitInterrupted);
+  person.join();
+  EXPECT_THAT(out_, HasSubstr("test.cpu,1,"));
+  EXPECT_EQ(err_, "fleetmark-agent: cancelled; what was measured before is shown, nothing was left behind\n");
 }
 
 // What two values can be told to be wrong before anything is started.
