@@ -49,6 +49,7 @@ class Comparer {
       : results_(results), options_(options), columns_(results, options) {}
 
   v1::CompareResponse Make() {
+    if (options_.force) PairIdentities();
     for (const ResultRow& result : results_.rows) Place(result);
     for (const Row& row : rows_) FindBaseline(row);
     for (const size_t row : RowsInOrder()) AddRow(rows_[row]);
@@ -99,10 +100,33 @@ class Comparer {
     return key;
   }
 
+  // By force, sets of parameters that only one column has share rows: the first of one with the first of the others.
+  // Several of one column never share one, and what two columns have in common stays together.
+  void PairIdentities() {
+    std::map<std::tuple<std::string, uint32_t, std::string>, std::set<size_t>> columns_with;
+    std::vector<const ResultRow*> rows;
+    for (const ResultRow& result : results_.rows) {
+      const std::optional<size_t> column = columns_.Of(result);
+      if (!column.has_value()) continue;
+      columns_with[{result.workload, result.version, IdentityKey(result)}].insert(*column);
+      rows.push_back(&result);
+    }
+    std::map<std::tuple<std::string, uint32_t, size_t>, size_t> pairs;
+    for (const ResultRow* result : rows) {
+      const auto identity = std::make_tuple(result->workload, result->version, IdentityKey(*result));
+      const std::set<size_t>& columns = columns_with.at(identity);
+      if (columns.size() > 1 || pair_of_.contains(identity)) continue;
+      pair_of_[identity] = pairs[{result->workload, result->version, *columns.begin()}]++;
+    }
+  }
+
   void Place(const ResultRow& result) {
     const std::optional<size_t> column = columns_.Of(result);
     if (!column.has_value()) return;
-    const std::string identity = options_.force ? "" : IdentityKey(result);
+    std::string identity = IdentityKey(result);
+    const auto pair = pair_of_.find(std::make_tuple(result.workload, result.version, identity));
+    const bool is_forced = pair != pair_of_.end();
+    if (is_forced) identity = absl::StrCat("pair ", pair->second);
     const auto section =
         sections_.emplace(std::make_tuple(result.workload, result.version, identity), sections_.size()).first->second;
     const auto [place, is_new] = index_.emplace(std::make_pair(section, result.measurement.metric()), rows_.size());
@@ -111,7 +135,7 @@ class Comparer {
                        result.workload,
                        result.version,
                        result.measurement.metric(),
-                       options_.force ? "" : IdentityText(result),
+                       is_forced ? "" : IdentityText(result),
                        {}});
     }
     AddOnce(order_of_sections_[{result.run, result.host}], section);
@@ -313,7 +337,9 @@ class Comparer {
   std::map<std::pair<size_t, std::string>, size_t> index_;  // section and metric -> row
   std::map<std::pair<RunId, HostId>, std::vector<size_t>> order_of_sections_;
   std::map<size_t, std::map<std::pair<RunId, size_t>, std::vector<size_t>>> order_of_rows_;
-  std::map<size_t, size_t> baseline_of_section_;  // -> column
+  std::map<size_t, size_t> baseline_of_section_;                              // -> column
+  std::map<std::tuple<std::string, uint32_t, std::string>, size_t> pair_of_;  // by force: see PairIdentities
+
   ParameterTexts derived_, identity_, builds_;
   std::map<std::string, std::set<uint32_t>> versions_;
   std::map<size_t, std::set<RunId>> runs_of_column_;

@@ -27,7 +27,11 @@ constexpr char kOfRuns[] =
     " AND (cardinality($2::text[]) = 0 OR t.workload = ANY($2::text[]))"
     " AND (cardinality($3::uuid[]) = 0 OR t.host_id = ANY($3::uuid[]))";
 
-constexpr char kNoteColumns[] = "t.run_id, t.host_id, t.host_name, t.target, t.workload, t.version, t.state, t.reason";
+// By its present name, as its results.
+constexpr char kNoteColumns[] =
+    "t.run_id, t.host_id, coalesce((SELECT h.name FROM fleetmark.host h WHERE h.id = t.host_id), t.host_name), "
+    "t.target,"
+    " t.workload, t.version, t.state, t.reason";
 
 // Where the newest final task of a host, workload and target yielded nothing: that is worth a word beside older values.
 constexpr char kNotesOfNewest[] =

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "collector/ingest/sanitize.h"
 #include "common/log/log.h"
 #include "common/time/clock.h"
 
@@ -61,7 +62,8 @@ void AgentSession::OnMessage(v1::AgentMessage message) {
     case v1::AgentMessage::kHeartbeat:
       return;
     case v1::AgentMessage::kProgress:
-      // Not of one that may yet be refused; the next comes in a second.
+      // Not of one that may yet be refused; the next comes in a second. Its records are mended where they are stored.
+      MendMessage(*message.mutable_progress());
       if (is_admitted) context_.events.ProgressArrived(host, message.progress());
       return;
     case v1::AgentMessage::kRecords:

@@ -189,6 +189,23 @@ TEST_F(CompareResultsTest, DifferentIdentityParametersStandInSeparateRows) {
   EXPECT_THAT(Notes(response), Contains(HasSubstr("size differs, compared all the same")));
 }
 
+// C-046: by force values of different parameters stand side by side; they are never mixed into one.
+TEST_F(CompareResultsTest, ForceNeverMixesWhatOneHostMeasuredInTwoWays) {
+  Add({.identity = {{"size", Number(1)}}}, {100, 100, 100});
+  Add({.identity = {{"size", Number(2)}}}, {500, 500, 500});
+  Add({.identity = {{"size", Number(4)}}}, {900, 900, 900});
+  Add({.host = "thinkpad", .identity = {{"size", Number(3)}}}, {200, 200, 200});
+  Add({.host = "thinkpad", .identity = {{"size", Number(4)}}}, {950, 950, 950});
+  options_.force = true;
+  const v1::CompareResponse response = Compare();
+  ASSERT_EQ(response.rows_size(), 3);
+  std::map<double, double> beside;  // thinkpad's value by mac's; 0: none
+  for (const v1::ComparisonRow& row : response.rows()) {
+    beside[row.cells(0).median()] = row.cells(1).has_median() ? row.cells(1).median() : 0;
+  }
+  EXPECT_EQ(beside, (std::map<double, double>{{100, 200}, {500, 0}, {900, 950}}));
+}
+
 // C-046
 TEST_F(CompareResultsTest, DerivedParametersAreNotedAndForbidNothing) {
   Add({.target = "", .workload = "memory.stream", .derived = {{"array", Number(64)}}}, {100, 100, 100});

@@ -109,8 +109,14 @@ TEST_F(ResultQueryTest, AllResultsOfRunsWithTheirGaps) {
 TEST_F(ResultQueryTest, ARenamedHostKeepsItsResultsUnderTheNewName) {
   const HostId mac = AddConnectedHost("mac");
   Measure(mac, "mac", {1});
+  NewTask skipped = TaskOn(mac, "mac", "memory.stream");
+  skipped.skipped_because = "too little memory";
+  AddRun({skipped});
   ASSERT_TRUE(store_->hosts().RenameHost(mac, "mac-pro", "alice").ok());
-  EXPECT_EQ(store_->results().Query({{mac}, {}, {}})->rows[0].host_name, "mac-pro");
+  const auto set = store_->results().Query({{mac}, {}, {}});
+  EXPECT_EQ(set->rows[0].host_name, "mac-pro");
+  ASSERT_EQ(set->notes.size(), 1U);
+  EXPECT_EQ(set->notes[0].host_name, "mac-pro");
 }
 
 // C-043: NULL stays out of a ranking, and NaN never got in.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <future>
 #include <map>
@@ -93,7 +94,8 @@ class RecordingEvents : public SessionEvents {
     for (const RunId run : runs) Note(absl::StrCat("run ", run, " changed"));
   }
   void ProgressArrived(const HostId&, const v1::Progress& progress) override {
-    Note(absl::StrCat("progress of ", progress.task_id()));
+    Note(absl::StrCat("progress of ", progress.task_id(),
+                      std::isfinite(progress.fraction()) ? "" : " that is no number"));
   }
   // Since the last call.
   std::vector<std::string> Take() {

@@ -1,4 +1,6 @@
 // What a session does with the messages of its agent, how much of it may wait, and what it does again.
+#include <limits>
+
 #include "tests/collector/service/agent/session_fixture.h"
 
 namespace fleetmark::collector {
@@ -98,6 +100,15 @@ TEST_F(SessionWorkTest, MessagesAreRecordedAndToldInTheirOrder) {
   EXPECT_THAT(hosts_.host(kMac).statuses, SizeIs(2));
   EXPECT_THAT(events_.Take(), ElementsAre("refuses for 30s", "ready", "refuses for 5m", "ready"));
   EXPECT_THAT(stream.written(), SizeIs(1)) << "none of these is answered";
+}
+
+// What watchers see is as clean as what is stored.
+TEST_F(SessionWorkTest, ProgressIsMendedBeforeAnyoneSeesIt) {
+  Stream& stream = OpenLive();
+  v1::AgentMessage message = ProgressMessage(10);
+  message.mutable_progress()->set_fraction(std::numeric_limits<double>::quiet_NaN());
+  stream.session->OnMessage(message);
+  EXPECT_THAT(events_.Take(), ElementsAre("progress of 10"));
 }
 
 // Progress does not wait for the database, nor for what waits for it.
