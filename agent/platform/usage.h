@@ -33,6 +33,9 @@ struct Usage {
 // `idle_baseline_cpus`: CPUs busy when nothing is measured (see MeasureIdleBaseline).
 Usage UsageBetween(const UsageSnapshot& begin, const UsageSnapshot& end, double idle_baseline_cpus);
 
+// CPU and steal of a measurement; `share` of them, 0..1, where several measurements took turns meanwhile.
+void SetCost(const Usage& usage, double share, v1::Measurement& measurement);
+
 // CPUs kept busy by the whole machine over `seconds` of this process's sleep.
 double MeasureIdleBaseline(double seconds);
 

@@ -86,6 +86,7 @@ std::string StateWord(v1::TaskState state) {
 Table HostsTable(const v1::ListHostsResponse& response) {
   Table table{.columns = {{.header = "host"},
                           {.header = "state"},
+                          {.header = "connected", .where = Column::Where::kCsvOnly},
                           {.header = "processor"},
                           Number("CPUs"),
                           Number("memory", Unit::kBytes),
@@ -98,7 +99,7 @@ Table HostsTable(const v1::ListHostsResponse& response) {
     if (!host.refuses_tasks_because().empty()) state = "takes no tasks: " + host.refuses_tasks_because();
     Cell memory = Cell::Number(If(host.has_memory_bytes(), host.memory_bytes()));
     if (host.has_memory_bytes()) memory.text = FormatQuantity(host.memory_bytes(), Unit::kBytes, UnitFamily::kIec);
-    table.rows.push_back({Cell::Text(host.name()), Cell::Text(state),
+    table.rows.push_back({Cell::Text(host.name()), Cell::Text(state), Cell::Text(host.connected() ? "true" : "false"),
                           host.processor_model().empty() ? Cell() : Cell::Text(host.processor_model()),
                           Cell::Number(If(host.has_usable_cpus(), host.usable_cpus())), memory,
                           host.operating_system().empty() ? Cell() : Cell::Text(host.operating_system()),
@@ -178,7 +179,9 @@ Table RunsTable(const v1::ListRunsResponse& response) {
   Table table{.columns = {Number("run"),
                           {.header = "suite"},
                           {.header = "state"},
-                          {.header = "tasks"},
+                          {.header = "tasks", .where = Column::Where::kTableOnly},
+                          {.header = "tasks final", .where = Column::Where::kCsvOnly},
+                          {.header = "tasks total", .where = Column::Where::kCsvOnly},
                           {.header = "hosts"},
                           {.header = "created", .csv_name = "created_unix_seconds"},
                           {.header = "by"},
@@ -188,9 +191,9 @@ Table RunsTable(const v1::ListRunsResponse& response) {
         {Cell::Number(static_cast<double>(run.id())),
          Cell::Text(run.suite() + (run.suite_version() != 0 ? absl::StrFormat("@%d", run.suite_version()) : "")),
          Cell::Text(StateWord(run.state())),
-         Cell::Text(absl::StrFormat("%d of %d", run.tasks_final(), run.tasks_total())),
-         Cell::Text(JoinWords(run.hosts())), TimeCell(run.created_unix_seconds()), Cell::Text(run.created_by()),
-         Cell::Text(run.name())});
+         Cell::Text(absl::StrFormat("%d of %d", run.tasks_final(), run.tasks_total())), Cell::Number(run.tasks_final()),
+         Cell::Number(run.tasks_total()), Cell::Text(JoinWords(run.hosts())), TimeCell(run.created_unix_seconds()),
+         Cell::Text(run.created_by()), Cell::Text(run.name())});
   }
   return table;
 }

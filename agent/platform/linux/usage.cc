@@ -94,6 +94,12 @@ Usage UsageBetween(const UsageSnapshot& begin, const UsageSnapshot& end, double 
   return usage;
 }
 
+void SetCost(const Usage& usage, double share, v1::Measurement& measurement) {
+  measurement.set_process_cpu_seconds(usage.process_cpu_seconds * share);
+  if (usage.host_cpu_seconds) measurement.set_host_cpu_seconds(*usage.host_cpu_seconds * share);
+  if (usage.steal_seconds) measurement.set_steal_seconds(*usage.steal_seconds * share);
+}
+
 double MeasureIdleBaseline(double seconds) {
   const UsageSnapshot begin = TakeUsage();
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));

@@ -10,6 +10,9 @@ namespace {
 
 constexpr double kIntervalSeconds = 0.1;
 constexpr double kOverrun = 1.05;
+// As the quiet check has them: a journal commit is not a busy disk.
+constexpr double kForeignBytesPerSecond = 1e6;
+constexpr double kForeignBytes = 256 << 10;
 
 std::string Bytes(uint64_t bytes) { return FormatQuantity(static_cast<double>(bytes), Unit::kBytes); }
 
@@ -71,9 +74,7 @@ void PhaseMeter::Describe(const PhaseFacts& facts, v1::Measurement& measurement)
   measurement.set_operations(static_cast<double>(facts.operations));
 
   const Usage usage = UsageBetween(begin_, end_, idle_baseline_cpus_);
-  measurement.set_process_cpu_seconds(usage.process_cpu_seconds);
-  if (usage.host_cpu_seconds) measurement.set_host_cpu_seconds(*usage.host_cpu_seconds);
-  if (usage.steal_seconds) measurement.set_steal_seconds(*usage.steal_seconds);
+  SetCost(usage, 1, measurement);
   if (fd_ >= 0) {
     if (residency_before_) measurement.set_residency_before(*residency_before_);
     if (const auto after = PageCacheResidency(fd_, 0, file_bytes_)) measurement.set_residency_after(*after);
@@ -115,12 +116,29 @@ void PhaseMeter::Describe(const PhaseFacts& facts, v1::Measurement& measurement)
     }
   }
   if (known) measurement.set_device_bytes(static_cast<double>(moved));
+  DescribeForeign(facts, usage, measurement);
 
   if (const auto reason = TooShort(facts)) AddFlag(measurement, "too_short", *reason);
   if (facts.planned_seconds && facts.elapsed_seconds > kOverrun * *facts.planned_seconds) {
     AddFlag(measurement, "overrun",
             absl::StrFormat("the window was %.3f s long, planned %.3f s: the last operations returned late",
                             facts.elapsed_seconds, *facts.planned_seconds));
+  }
+}
+
+// C-022: what the device moved beyond what the process asked of it. Where the process writes, the device's writes say
+// nothing about others: a file system that copies on write, or a journal, writes more than it was given.
+void PhaseMeter::DescribeForeign(const PhaseFacts& facts, const Usage& usage, v1::Measurement& measurement) const {
+  if (facts.elapsed_seconds <= 0 || !device_read_ || !device_written_ || !usage.process_read_bytes) return;
+  const uint64_t own = *usage.process_read_bytes + facts.asked_before_start_bytes;
+  double foreign = *device_read_ > own ? static_cast<double>(*device_read_ - own) : 0;
+  if (facts.metered_written_bytes == 0) foreign += static_cast<double>(*device_written_);
+  const double rate = foreign / facts.elapsed_seconds;
+  measurement.set_foreign_disk_bytes_per_second(rate);
+  const double tolerated = std::max(kForeignBytes, kFlaggedFraction * static_cast<double>(facts.asked_bytes));
+  if (foreign > tolerated && rate > kForeignBytesPerSecond) {
+    AddFlag(measurement, "busy",
+            absl::StrFormat("others moved %s on this disk meanwhile", FormatQuantity(rate, Unit::kBytesPerSecond)));
   }
 }
 

@@ -45,6 +45,8 @@ class PhaseMeter {
   const StackCounters& counters() const { return counters_; }
 
  private:
+  void DescribeForeign(const PhaseFacts& facts, const Usage& usage, v1::Measurement& measurement) const;
+
   StackCounters counters_;
   double idle_baseline_cpus_;
   int fd_ = -1;

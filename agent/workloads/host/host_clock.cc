@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "agent/platform/usage.h"
 #include "common/time/clock.h"
 
 namespace fleetmark::agent {
@@ -29,6 +30,7 @@ absl::Status HostClock::RunOnce(WorkContext& context, v1::Repetition& repetition
   const Clock& clock = SystemClock();
   context.Report("reading the clock", 0, std::numeric_limits<double>::quiet_NaN(), v1::UNIT_SECONDS);
 
+  UsageSnapshot begin = TakeUsage();
   uint64_t readings = 0;
   const int64_t start = clock.MonotonicNs();
   int64_t now = start;
@@ -41,9 +43,11 @@ absl::Status HostClock::RunOnce(WorkContext& context, v1::Repetition& repetition
   cost.set_value(elapsed / static_cast<double>(readings));
   cost.set_elapsed_seconds(elapsed);
   cost.set_operations(static_cast<double>(readings));
+  SetCost(UsageBetween(begin, TakeUsage(), 0), 1, cost);
   if (context.cancelled()) return absl::CancelledError("cancelled");
 
   // Two equal readings lie within one step; a clock that goes backwards has no step there (C-018).
+  begin = TakeUsage();
   int64_t smallest = std::numeric_limits<int64_t>::max();
   uint64_t steps = 0;
   const int64_t second_start = clock.MonotonicNs();
@@ -59,6 +63,7 @@ absl::Status HostClock::RunOnce(WorkContext& context, v1::Repetition& repetition
   v1::Measurement& step = AddMeasurement(repetition, "step");
   step.set_elapsed_seconds(static_cast<double>(before - second_start) * 1e-9);
   step.set_operations(static_cast<double>(steps));
+  SetCost(UsageBetween(begin, TakeUsage(), 0), 1, step);
   if (steps > 0) {
     step.set_value(static_cast<double>(smallest) * 1e-9);
   } else {

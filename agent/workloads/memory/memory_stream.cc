@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agent/platform/machine.h"
+#include "agent/platform/usage.h"
 #include "agent/workloads/memory/stream_plan.h"
 #include "agent/workloads/memory/stream_team.h"
 #include "common/statistics/summary.h"
@@ -115,8 +116,8 @@ class MemoryStream final : public Workload {
   absl::Status Map(WorkContext& context, Threads threads, const char* step);
   StreamTeam Team(WorkContext& context, Threads threads) const;
   void AddRates(const StreamArrays& arrays, const StreamTeam& team, const StreamVariant& variant,
-                const StreamTimes& times, const char* stores, const char* threads_name, unsigned threads,
-                v1::Repetition& repetition) const;
+                const StreamTimes& times, const Usage& usage, const char* stores, const char* threads_name,
+                unsigned threads, v1::Repetition& repetition) const;
 
   // Set by Prepare.
   std::vector<int> cpus_;
@@ -182,13 +183,15 @@ absl::Status MemoryStream::RunOnce(WorkContext& context, v1::Repetition& repetit
       context.Report(std::string(stores_name) + " " + threads_name, done, kNoRate, v1::UNIT_BYTES_PER_SECOND);
       done += 0.25;
       StreamTimes times;
+      const UsageSnapshot begin = TakeUsage();
       if (variant != nullptr) {
         absl::Status status = team.Run(arrays_, *variant, passes, times);
         if (!status.ok()) return status;
       }
       const auto count = static_cast<unsigned>(threads == Threads::kSingle ? 1 : cpus_.size());
-      AddRates(arrays_, team, variant != nullptr ? *variant : StreamVariant{}, times, stores_name, threads_name, count,
-               repetition);
+      const Usage usage = UsageBetween(begin, TakeUsage(), 0);
+      AddRates(arrays_, team, variant != nullptr ? *variant : StreamVariant{}, times, usage, stores_name, threads_name,
+               count, repetition);
     }
   }
   if (plan_.fits_in_cache) {
@@ -204,8 +207,8 @@ absl::Status MemoryStream::RunOnce(WorkContext& context, v1::Repetition& repetit
 }
 
 void MemoryStream::AddRates(const StreamArrays& arrays, const StreamTeam& team, const StreamVariant& variant,
-                            const StreamTimes& times, const char* stores, const char* threads_name, unsigned threads,
-                            v1::Repetition& repetition) const {
+                            const StreamTimes& times, const Usage& usage, const char* stores, const char* threads_name,
+                            unsigned threads, v1::Repetition& repetition) const {
   for (const StreamKernel kernel : kKernels) {
     const std::vector<double>& seconds = times.seconds[static_cast<size_t>(kernel)];
     const double bytes = StreamBytesPerElement(kernel) * static_cast<double>(team.PassCount(arrays));
@@ -228,6 +231,7 @@ void MemoryStream::AddRates(const StreamArrays& arrays, const StreamTeam& team, 
       measurement.set_value(*value);
       measurement.set_elapsed_seconds(elapsed);
       measurement.set_operations(static_cast<double>(seconds.size()));
+      SetCost(usage, std::min(1.0, elapsed / usage.elapsed_seconds), measurement);  // the kernels' passes take turns
       (*measurement.mutable_derived_parameters())["isa"] = TextValue(variant.isa);
       if (IsImplausibleStreamRate(*value, threads)) {
         v1::Flag& flag = *measurement.add_flags();

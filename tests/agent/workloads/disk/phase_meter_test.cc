@@ -1,8 +1,10 @@
 #include "agent/workloads/disk/phase_meter.h"
 
+#include <cstdlib>
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/agent/workloads/disk/target_fixture.h"
 
 namespace fleetmark::agent {
 namespace {
@@ -62,6 +64,33 @@ TEST(PhaseMeterTest, NoCounterIsUnverifiedNotInvalid) {
   EXPECT_FALSE(measurement.has_unsynced_fraction());
   EXPECT_FALSE(measurement.has_device_bytes());
   EXPECT_EQ(measurement.flags_size(), 0);
+}
+
+// C-022: a backup that starts in the middle of a measurement.
+class ForeignTest : public TargetFixture {};
+TEST_F(ForeignTest, WhatOthersMoveOnTheDiskIsFlagged) {
+  if (!MakeTarget(64 * kMebibyte)) return;
+  const absl::StatusOr<StorageStack> stack = ResolveStorageStack(image_->path());
+  ASSERT_TRUE(stack.ok()) << stack.status();
+  for (const bool is_busy : {false, true}) {
+    PhaseMeter meter(*stack, 0);
+    meter.Start();
+    if (is_busy) {
+      const std::string copy = "dd if=/dev/zero of='" + scratch() + "/backup' bs=1M count=8 conv=fsync 2>/dev/null";
+      ASSERT_EQ(std::system(copy.c_str()), 0);
+    }
+    meter.Stop();
+    PhaseFacts facts = Facts(1, 1, 1000, 64 * kMebibyte);
+    v1::Measurement reading;
+    meter.Describe(facts, reading);
+    ASSERT_TRUE(reading.has_foreign_disk_bytes_per_second());
+    EXPECT_EQ(HasFlag(reading, "busy"), is_busy) << Flags(reading);
+    facts.metered_written_bytes =
+        8 * kMebibyte;  // its own writes are not foreign, however many the file system makes of them
+    v1::Measurement writing;
+    meter.Describe(facts, writing);
+    EXPECT_FALSE(HasFlag(writing, "busy")) << Flags(writing);
+  }
 }
 
 // C-009

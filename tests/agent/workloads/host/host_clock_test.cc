@@ -28,6 +28,7 @@ TEST(HostClockTest, MeasuresCostAndStep) {
     EXPECT_GT(measurement.operations(), 0);
     // C-009: half of the 50 ms each, however loaded the machine is.
     EXPECT_GE(measurement.elapsed_seconds(), 0.025);
+    EXPECT_GT(measurement.process_cpu_seconds(), 0);
   }
   workload->Cleanup(context);
 }

@@ -43,6 +43,7 @@ TEST_F(MemoryStreamTest, MeasuresEveryMetricItDeclares) {
     EXPECT_GT(measurement.value(), 0);
     EXPECT_TRUE(std::isfinite(measurement.value()));
     EXPECT_EQ(measurement.operations(), 3);
+    EXPECT_GT(measurement.process_cpu_seconds(), 0);
     EXPECT_TRUE(measurement.derived_parameters().contains("isa"));
   }
   EXPECT_EQ(declared, measured);
