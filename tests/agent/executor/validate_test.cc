@@ -115,6 +115,12 @@ TEST_F(ValidateTaskTest, ATargetMustBeADirectoryThatCanBeWritten) {
   std::ofstream(root_ + "/file") << "x";
   SetTargetPath(root_ + "/file");
   EXPECT_THAT(Message(task), HasSubstr("not a directory"));
+  // C-096: nor is a whole device one that could be written to.
+  for (const char* device : {"/dev/null", "/dev/loop0", "/dev/sda", "/dev/vda", "/dev/nvme0n1"}) {
+    if (!std::filesystem::exists(device)) continue;
+    SetTargetPath(device);
+    EXPECT_THAT(Message(task), HasSubstr("not a directory")) << device;
+  }
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere; the rest needs an ordinary user";
   std::filesystem::create_directory(root_ + "/locked");
   std::filesystem::permissions(root_ + "/locked",

@@ -206,7 +206,7 @@ TEST_F(LoopTest, TheDeadlineIsAFailure) {
   EXPECT_THAT(finished.reason(), HasSubstr("max_duration"));
 }
 
-// C-012: without a single value there is no success.
+// C-012, C-013: without a single value there is no success.
 TEST_F(LoopTest, NothingMeasuredIsAFailure) {
   int missing = 3;
   script_.run = [&](WorkContext&, v1::Repetition& repetition) {

@@ -72,6 +72,16 @@ TEST(ComparisonTablesTest, SpellsOutFlagsAndNotesUnderTheTable) {
 }
 
 // C-152
+// C-028: what lies between the file and the disk is part of the answer.
+TEST(ComparisonTablesTest, NamesTheLayersUnderEachColumn) {
+  v1::CompareResponse comparison = TwoHosts();
+  comparison.mutable_columns(0)->set_stack("ext4 > sda1 > sda");
+  comparison.mutable_columns(1)->set_stack("ext4 > dm-crypt > nvme0n1p3 > nvme0n1");
+  const std::string text = Rendered(comparison);
+  EXPECT_NE(text.find("mac-pro:ssd: /mnt/ssd on ext4 > sda1 > sda (Electra 6G)"), std::string::npos) << text;
+  EXPECT_NE(text.find("thinkpad:ssd: /mnt/ssd on ext4 > dm-crypt > nvme0n1p3 > nvme0n1"), std::string::npos) << text;
+}
+
 TEST(ComparisonTablesTest, SaysWhyAValueIsMissingAndNeverZero) {
   const std::string text = Rendered(TwoHosts());
   const std::string line = text.substr(text.find("seq1m_q8t1.write.bandwidth"));

@@ -41,7 +41,7 @@ TEST_F(DiskDdTest, RunsTheEightStepsInTheirOrder) {
   EXPECT_EQ(FilesLeft(), 0u);
 }
 
-// C-001: a reread from the page cache says so; a direct read is none.
+// C-001, C-004: a reread from the page cache says so; a direct read is none.
 TEST_F(DiskDdTest, CachedRereadIsFlaggedAndDirectReadIsNot) {
   if (!MakeTarget(uint64_t{128} << 20)) return;
   v1::Repetition repetition;
