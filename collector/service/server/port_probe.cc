@@ -25,9 +25,9 @@ absl::Status ProbeListen(const std::string& address, unsigned default_port, cons
   addrinfo* found = nullptr;
   const int looked = getaddrinfo(parsed->host.c_str(), absl::StrCat(parsed->port).c_str(), &hints, &found);
   if (looked != 0) {
-    return absl::UnavailableError(absl::StrCat(option, " ", address, ": no such address (", gai_strerror(looked),
-                                               "); give HOST:PORT with an address of this machine, as in ", option,
-                                               " 127.0.0.1:", default_port));
+    return absl::FailedPreconditionError(absl::StrCat(option, " ", address, ": no such address (", gai_strerror(looked),
+                                                      "); give HOST:PORT with an address of this machine, as in ",
+                                                      option, " 127.0.0.1:", default_port));
   }
   absl::Status status;
   const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -42,8 +42,8 @@ absl::Status ProbeListen(const std::string& address, unsigned default_port, cons
                                                       " by another program (another fleetmark-collector?); stop it, "
                                                       "or choose another with ",
                                                       option, " HOST:PORT"))
-              : absl::UnavailableError(absl::StrCat("listen on ", ToString(*parsed), ": ", std::strerror(error),
-                                                    "; choose another address with ", option, " HOST:PORT"));
+              : absl::FailedPreconditionError(absl::StrCat("listen on ", ToString(*parsed), ": ", std::strerror(error),
+                                                           "; choose another address with ", option, " HOST:PORT"));
     }
     close(fd);
   }

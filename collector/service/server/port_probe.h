@@ -8,7 +8,7 @@
 namespace fleetmark::collector {
 
 // `address` as ParseAddress takes it; `option` is what the user sets it with ("--listen"). ALREADY_EXISTS: the port is
-// in use; UNAVAILABLE: the address is not this machine's, or the system refuses for another reason.
+// in use; FAILED_PRECONDITION: the address is not this machine's, or the system refuses for another reason.
 absl::Status ProbeListen(const std::string& address, unsigned default_port, const std::string& option);
 
 }  // namespace fleetmark::collector
