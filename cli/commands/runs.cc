@@ -33,7 +33,7 @@ std::shared_ptr<std::string> AddRunArgument(CLI::App& app, bool required) {
 
 Action DeclareRuns(CLI::App& app) {
   const auto limit = std::make_shared<unsigned>(20);
-  app.add_option("--limit", *limit, "how many")->check(CLI::Range(1U, 10000U))->capture_default_str();
+  app.add_option("--limit", *limit, "how many")->check(CLI::Range(1U, 1000U))->capture_default_str();
   return [limit](Context& context) {
     v1::ListRunsRequest request;
     request.set_limit(*limit);

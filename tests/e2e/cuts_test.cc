@@ -92,12 +92,30 @@ class Cuts : public ::testing::Test {
     delete proxy_;
   }
 
+  // After deliveries: agent and collector at work again, on the database that the deliveries start from.
+  static void GoOn() {
+    if (!std::filesystem::exists(Saved())) return;
+    host_->Stop();
+    fleet_->collector().Stop();
+    std::filesystem::remove_all(host_->state());
+    std::filesystem::rename(Saved(), host_->state());
+    fleet_->collector().SetDatabase(template_);
+    ASSERT_TRUE(fleet_->collector().Start()) << fleet_->collector().log();
+    proxy_->SetUpstream(fleet_->collector().address());
+    proxy_->SetCuts({});
+    host_->Start();
+    ASSERT_EQ(fleet_->WaitForRun(run_).state(), v1::RUN_STATE_SUCCEEDED) << fleet_->Logs();
+  }
+
   // The agent has measured a task and could tell nobody; agent and collector are stopped.
-  static void MeasureInSilence(int repetitions) {
-    run_ = fleet_->StartRun({"host.clock", "--all", "--repeat", absl::StrCat(repetitions)});
-    ASSERT_TRUE(WaitUntil([&] { return !host_->LogLines(" started: host.clock").empty(); }));
+  static void MeasureInSilence(const std::vector<std::string>& run) {
+    GoOn();
+    if (HasFatalFailure()) return;
+    WriteFile(host_->log_path(), "");
+    run_ = fleet_->StartRun(run);
+    ASSERT_TRUE(WaitUntil([&] { return !host_->LogLines(" started: ").empty(); }));
     proxy_->Block();
-    ASSERT_TRUE(WaitUntil([&] { return !host_->LogLines(" succeeded").empty(); })) << host_->log();
+    ASSERT_TRUE(WaitUntil([&] { return !host_->LogLines(" succeeded").empty(); }, absl::Minutes(5))) << host_->log();
     EXPECT_EQ(host_->Stop(), 0);
     EXPECT_EQ(fleet_->collector().Stop(), 0);
     std::filesystem::copy(host_->state(), Saved(), std::filesystem::copy_options::recursive);
@@ -142,17 +160,52 @@ class Cuts : public ::testing::Test {
     return dump;
   }
 
+  // Delivers it whole, and then cut at each of the places, which must have messages before and after them.
+  static void ExpectCutsChangeNothing(const std::vector<int>& places) {
+    // So that a delivery has messages enough to cut between: few records in each, and an acknowledgement for each.
+    fleet_->collector().SetFlags({"--largest-batch", "1KiB"});
+    proxy_->SetPace(absl::Milliseconds(2 * kPaceMs));
+    const std::string uncut = Deliver({{Direction::kUp, 1'000'000}});
+    const int up = proxy_->most(Direction::kUp), down = proxy_->most(Direction::kDown);
+    ASSERT_GT(std::min(up, down), places.back()) << up << " messages up, " << down << " down";
+    EXPECT_EQ(uncut.find("ERROR"), std::string::npos) << uncut.substr(0, 2000);
+    EXPECT_NE(uncut.find("measurement"), std::string::npos);
+    EXPECT_EQ(Deliver({}), uncut) << "two uncut deliveries must be the same";
+    uncut_ = uncut;
+    int done = 0;
+    for (const Direction direction : {Direction::kUp, Direction::kDown}) {
+      for (const int n : places) {
+        std::string dump;
+        // The more time between messages, the fewer of them share one acknowledgement.
+        for (int pace_ms = kPaceMs; pace_ms <= 8 * kPaceMs && (dump.empty() || proxy_->cuts_done() == 0);
+             pace_ms *= 2) {
+          proxy_->SetPace(absl::Milliseconds(pace_ms));
+          dump = Deliver({{direction, n, n % 2 != 0}});
+        }
+        ASSERT_EQ(dump == uncut, true) << "cut after record " << n << (direction == Direction::kUp ? " up" : " down")
+                                       << "\n"
+                                       << FirstDifference(uncut, dump);
+        ASSERT_EQ(proxy_->cuts_done(), 1) << "after record " << n;
+        ++done;
+      }
+    }
+    std::printf("an uncut delivery has %d records up and %d down; cut at %d places, the tables equal each time\n", up,
+                down, done);
+  }
+
   static CuttingProxy* proxy_;
   static Fleet* fleet_;
   static FleetHost* host_;
   static std::string template_;
   static int64_t run_;
+  static std::string uncut_;  // the tables
 };
 CuttingProxy* Cuts::proxy_ = nullptr;
 Fleet* Cuts::fleet_ = nullptr;
 FleetHost* Cuts::host_ = nullptr;
 std::string Cuts::template_;
 int64_t Cuts::run_ = 0;
+std::string Cuts::uncut_;
 
 // While tasks come, run and go.
 TEST_F(Cuts, OfAStreamAtWorkLoseAndDoubleNothing) {
@@ -196,36 +249,31 @@ TEST_F(Cuts, OfAStreamAtWorkLoseAndDoubleNothing) {
 }
 
 TEST_F(Cuts, OfADeliveryLeaveTheTablesAsAnUncutOne) {
-  WriteFile(host_->log_path(), "");
-  MeasureInSilence(kRepetitions);
+  MeasureInSilence({"host.clock", "--all", "--repeat", absl::StrCat(kRepetitions)});
   if (HasFatalFailure()) return;
-  // So that a delivery has messages enough to cut between: few records in each, and an acknowledgement for each.
-  fleet_->collector().SetFlags({"--largest-batch", "1KiB"});
-  proxy_->SetPace(absl::Milliseconds(2 * kPaceMs));
-  const std::string uncut = Deliver({{Direction::kUp, 1'000'000}});
-  const int up = proxy_->most(Direction::kUp), down = proxy_->most(Direction::kDown);
-  ASSERT_GT(std::min(up, down), kPlaces) << up << " messages up, " << down << " down";
-  EXPECT_EQ(uncut.find("ERROR"), std::string::npos) << uncut.substr(0, 2000);
-  EXPECT_NE(uncut.find("measurement"), std::string::npos);
-  EXPECT_EQ(Deliver({}), uncut) << "two uncut deliveries must be the same";
-  int done = 0;
-  for (const Direction direction : {Direction::kUp, Direction::kDown}) {
-    for (const int n : Places()) {
-      std::string dump;
-      // The more time between messages, the fewer of them share one acknowledgement.
-      for (int pace_ms = kPaceMs; pace_ms <= 8 * kPaceMs && (dump.empty() || proxy_->cuts_done() == 0); pace_ms *= 2) {
-        proxy_->SetPace(absl::Milliseconds(pace_ms));
-        dump = Deliver({{direction, n, n % 2 != 0}});
-      }
-      ASSERT_EQ(dump == uncut, true) << "cut after record " << n << (direction == Direction::kUp ? " up" : " down")
-                                     << "\n"
-                                     << FirstDifference(uncut, dump);
-      ASSERT_EQ(proxy_->cuts_done(), 1) << "after record " << n;
-      ++done;
-    }
+  ExpectCutsChangeNothing(Places());
+}
+
+// With series of samples and histograms.
+TEST_F(Cuts, OfADisksDeliveryLeaveTheTablesAsAnUncutOne) {
+  WriteFile(
+      fleet_->root() + "/disk.textproto",
+      absl::StrCat("name: \"some-disk\"\nversion: 1\nquiet_wait_seconds: 0\n"
+                   "entries { workload: \"disk.profile\"\n"
+                   "  parameters { key: \"size\" value: \"16MiB\" } parameters { key: \"seconds\" value: \"500ms\" }\n"
+                   "  parameters { key: \"ramp\" value: \"0s\" } parameters { key: \"operations\" value: \"read\" }\n"
+                   "  repetitions { exactly: ",
+                   Long() ? 20 : 3, " } }\n"));
+  GoOn();
+  ASSERT_EQ(fleet_->Cli({"suites", "add", fleet_->root() + "/disk.textproto"}).exit_code, 0);
+  MeasureInSilence({"some-disk", "--all"});
+  if (HasFatalFailure()) return;
+  std::vector<int> places = {1, 2, 5, 9};
+  if (Long()) {
+    for (int n = 10; n <= 80; ++n) places.push_back(n);
   }
-  std::printf("an uncut delivery has %d records up and %d down; cut at %d places, the tables equal each time\n", up,
-              down, done);
+  ExpectCutsChangeNothing(places);
+  EXPECT_NE(uncut_.find("sample_chunk"), std::string::npos);
 }
 
 }  // namespace

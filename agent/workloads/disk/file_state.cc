@@ -5,6 +5,7 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,7 @@ namespace {
 constexpr uint64_t kFlushSlice = uint64_t{8} << 20;
 constexpr unsigned kExtentsAtOnce = 256;
 constexpr double kEvicted = 0.01;
+constexpr uint32_t kZfsMagic = 0x2fc12fc1;
 
 // Pages of the whole machine under writeback; 0 if unknown.
 uint64_t PagesUnderWriteback() {
@@ -99,6 +101,9 @@ absl::Status CheckFullyWritten(int fd, uint64_t bytes) {
   if (static_cast<uint64_t>(facts.st_size) < bytes) return NotWritten(static_cast<uint64_t>(facts.st_size), "the end");
   const absl::Status extents = CheckExtents(fd, bytes);
   if (!absl::IsUnimplemented(extents)) return extents;
+  // ZFS knows the blocks of a file only some seconds later: unknown.
+  struct statfs file_system {};
+  if (fstatfs(fd, &file_system) == 0 && static_cast<uint32_t>(file_system.f_type) == kZfsMagic) return absl::OkStatus();
   // st_blocks counts 512 bytes whatever the block size. Some network file systems always say 0: unknown.
   const auto allocated = static_cast<uint64_t>(facts.st_blocks) * 512;
   if (allocated > 0 && allocated < bytes) return NotWritten(allocated, "a hole somewhere; allocated blocks end");
