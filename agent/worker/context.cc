@@ -6,10 +6,10 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "agent/platform/machine.h"
 #include "common/text/text.h"
 #include "common/units/format.h"
 
@@ -64,8 +64,7 @@ absl::Status LoopContext::CheckRoomFor(uint64_t bytes) const {
 }
 
 unsigned LoopContext::max_threads() const {
-  const unsigned usable = std::max(1U, ReadUsableCpus().threads());
-  return start_.has_max_threads() && start_.max_threads() > 0 ? std::min(usable, start_.max_threads()) : usable;
+  return start_.max_threads() > 0 ? start_.max_threads() : std::numeric_limits<unsigned>::max();
 }
 
 double LoopContext::NowSeconds() const { return static_cast<double>(dependencies_.clock->MonotonicNs()) / 1e9; }

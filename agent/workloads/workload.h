@@ -46,7 +46,8 @@ class WorkContext {
   // Call before the first byte. Skipped (see SkippedError) when there is too little room.
   virtual absl::Status CheckRoomFor(uint64_t bytes) const = 0;
 
-  virtual unsigned max_threads() const = 0;  // ceiling, at least 1
+  // What the configuration allows, at least 1; it may be more than there are CPUs.
+  virtual unsigned max_threads() const = 0;
   virtual bool allow_cache_drop() const = 0;
 
   // True once the task is to end. Poll at least every 100 ms, outside or at the edge of the innermost loop, and return

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "absl/strings/str_cat.h"
+
 namespace fleetmark::cli {
 
 absl::StatusOr<std::map<std::string, std::string>> ParseKeyValues(const std::vector<std::string>& words,
@@ -10,10 +12,10 @@ absl::StatusOr<std::map<std::string, std::string>> ParseKeyValues(const std::vec
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      return absl::InvalidArgumentError(option + " takes key=value, not '" + word + "'");
+      return absl::InvalidArgumentError(absl::StrCat(option, " takes key=value, not '", word, "'"));
     }
     if (!result.emplace(word.substr(0, equals), word.substr(equals + 1)).second) {
-      return absl::InvalidArgumentError(option + " sets '" + word.substr(0, equals) + "' twice");
+      return absl::InvalidArgumentError(absl::StrCat(option, " sets '", word.substr(0, equals), "' twice"));
     }
   }
   return result;

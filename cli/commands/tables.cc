@@ -1,6 +1,7 @@
 #include "cli/commands/tables.h"
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/parameters/parameters.h"
 #include "common/units/format.h"
 #include "common/views/descriptions.h"
@@ -18,17 +19,9 @@ Cell TimeCell(std::optional<double> unix_seconds) {
 
 std::optional<double> If(bool has, double value) { return has ? std::optional<double>(value) : std::nullopt; }
 
-std::string JoinWords(const auto& words, const char* separator = ", ") {
-  std::string result;
-  for (const auto& word : words) result += (result.empty() ? "" : separator) + word;
-  return result;
-}
-
-std::string Labels(const v1::Host& host) {
-  std::map<std::string, std::string> sorted(host.labels().begin(), host.labels().end());
-  std::string result;
-  for (const auto& [key, value] : sorted) result += (result.empty() ? "" : " ") + key + "=" + value;
-  return result;
+// "room=attic rack=2", by the keys' order.
+std::string JoinPairs(const google::protobuf::Map<std::string, std::string>& pairs) {
+  return absl::StrJoin(std::map<std::string, std::string>(pairs.begin(), pairs.end()), " ", absl::PairFormatter("="));
 }
 
 void AddFact(Table& table, const std::string& fact, const std::string& value) {
@@ -103,7 +96,7 @@ Table HostsTable(const v1::ListHostsResponse& response) {
                           host.processor_model().empty() ? Cell() : Cell::Text(host.processor_model()),
                           Cell::Number(If(host.has_usable_cpus(), host.usable_cpus())), memory,
                           host.operating_system().empty() ? Cell() : Cell::Text(host.operating_system()),
-                          Cell::Text(Labels(host)),
+                          Cell::Text(JoinPairs(host.labels())),
                           TimeCell(If(host.has_last_seen_unix_seconds(), host.last_seen_unix_seconds())),
                           Cell::Text(host.id().substr(0, 8))});
   }
@@ -118,7 +111,7 @@ std::vector<Table> HostTables(const v1::Host& host) {
   AddFact(facts, "connected", host.connected() ? "yes" : "no");
   AddFact(facts, "activity", host.activity());
   if (!host.refuses_tasks_because().empty()) AddFact(facts, "takes no tasks", host.refuses_tasks_because());
-  AddFact(facts, "labels", Labels(host));
+  AddFact(facts, "labels", JoinPairs(host.labels()));
   AddFact(facts, "agent",
           host.agent_version() + (inventory.agent_build().empty() ? "" : ", " + inventory.agent_build()));
   AddFact(facts, "system", inventory.os().name());
@@ -192,8 +185,8 @@ Table RunsTable(const v1::ListRunsResponse& response) {
          Cell::Text(run.suite() + (run.suite_version() != 0 ? absl::StrFormat("@%d", run.suite_version()) : "")),
          Cell::Text(StateWord(run.state())),
          Cell::Text(absl::StrFormat("%d of %d", run.tasks_final(), run.tasks_total())), Cell::Number(run.tasks_final()),
-         Cell::Number(run.tasks_total()), Cell::Text(JoinWords(run.hosts())), TimeCell(run.created_unix_seconds()),
-         Cell::Text(run.created_by()), Cell::Text(run.name())});
+         Cell::Number(run.tasks_total()), Cell::Text(absl::StrJoin(run.hosts(), ", ")),
+         TimeCell(run.created_unix_seconds()), Cell::Text(run.created_by()), Cell::Text(run.name())});
   }
   return table;
 }
@@ -240,10 +233,10 @@ Table WorkloadsTable(const v1::ListWorkloadsResponse& response) {
     const v1::WorkloadDescriptor& workload = offered.workload();
     std::vector<std::string> parameters;
     for (const v1::ParameterDescriptor& parameter : workload.parameters()) parameters.push_back(parameter.name());
-    table.rows.push_back({Cell::Text(absl::StrFormat("%s@%d", workload.name(), workload.version())),
-                          Cell::Text(workload.description()), Cell::Text(workload.needs_target() ? "yes" : "no"),
-                          Cell::Text(DescribeRule(workload.repetition_rule())), Cell::Text(JoinWords(parameters)),
-                          Cell::Text(JoinWords(offered.hosts()))});
+    table.rows.push_back(
+        {Cell::Text(absl::StrFormat("%s@%d", workload.name(), workload.version())), Cell::Text(workload.description()),
+         Cell::Text(workload.needs_target() ? "yes" : "no"), Cell::Text(DescribeRule(workload.repetition_rule())),
+         Cell::Text(absl::StrJoin(parameters, ", ")), Cell::Text(absl::StrJoin(offered.hosts(), ", "))});
   }
   table.notes.push_back("fleetmark workloads NAME shows parameters with ranges, roles and units, and the metrics");
   return table;
@@ -270,7 +263,7 @@ Table SuitesTable(const v1::ListSuitesResponse& response) {
     std::vector<std::string> workloads;
     for (const v1::SuiteEntry& entry : suite.entries()) workloads.push_back(entry.workload());
     table.rows.push_back({Cell::Text(absl::StrFormat("%s@%d", suite.name(), suite.version())),
-                          Cell::Text(suite.description()), Cell::Text(JoinWords(workloads))});
+                          Cell::Text(suite.description()), Cell::Text(absl::StrJoin(workloads, ", "))});
   }
   return table;
 }
@@ -279,13 +272,10 @@ Table SuiteEntriesTable(const v1::Suite& suite) {
   Table table{.title = absl::StrFormat("%s@%d: %s", suite.name(), suite.version(), suite.description()),
               .columns = {{.header = "workload"}, {.header = "parameters"}, {.header = "repetitions"}}};
   for (const v1::SuiteEntry& entry : suite.entries()) {
-    std::map<std::string, std::string> sorted(entry.parameters().begin(), entry.parameters().end());
-    std::string parameters;
-    for (const auto& [key, value] : sorted) parameters += (parameters.empty() ? "" : " ") + key + "=" + value;
     const std::string rule = DescribeRule(entry.repetitions());
     table.rows.push_back(
         {Cell::Text(entry.workload() + (entry.version() != 0 ? absl::StrFormat("@%d", entry.version()) : "")),
-         Cell::Text(parameters), Cell::Text(rule.empty() ? "the workload's own rule" : rule)});
+         Cell::Text(JoinPairs(entry.parameters())), Cell::Text(rule.empty() ? "the workload's own rule" : rule)});
   }
   return table;
 }

@@ -37,8 +37,8 @@ pqxx::result ExecBound(pqxx::transaction_base& transaction, const std::string& s
 #endif
 }
 
-Rows ToRows(pqxx::result result) {
-  auto kept = std::make_shared<const pqxx::result>(std::move(result));
+Rows ToRows(const pqxx::result& result) {
+  auto kept = std::make_shared<const pqxx::result>(result);  // shares its rows
   const auto columns = kept->columns();
   const auto rows = kept->size();
   std::vector<std::string_view> cells;

@@ -30,7 +30,7 @@ struct AttemptKey {
   TaskId task = 0;
   uint32_t attempt = 0;
   bool operator==(const AttemptKey&) const = default;
-  auto operator<=>(const AttemptKey&) const = default;
+  auto operator<=>(const AttemptKey&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 takes it for 0
 };
 
 }  // namespace fleetmark::collector

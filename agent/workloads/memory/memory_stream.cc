@@ -152,8 +152,9 @@ absl::Status MemoryStream::Map(WorkContext& context, Threads threads, const char
 
 absl::Status MemoryStream::Prepare(WorkContext& context) {
   const UsableCpus usable = ReadUsableCpus();
-  const uint64_t most_threads = std::max(1u, context.max_threads());
-  const uint64_t threads = std::min(Fixed(context, "threads").value_or(usable.threads()), most_threads);
+  // More of them than CPUs would only wait for each other.
+  const uint64_t most_threads = std::max(1u, std::min(usable.threads(), context.max_threads()));
+  const uint64_t threads = std::min(Fixed(context, "threads").value_or(most_threads), most_threads);
   cpus_.clear();
   for (uint64_t i = 0; i < threads; ++i) cpus_.push_back(usable.cpus[i % usable.cpus.size()]);
   cache_ = ReadLastLevelCache();

@@ -126,8 +126,9 @@ class EnrollmentServer::Impl : public v1::EnrollmentService::CallbackService {
         calls_.pop_front();
       }
       absl::StatusOr<v1::EnrollResponse> response = call.core->Enroll(*call.request, call.peer);
-      if (response.ok()) *call.response = *std::move(response);
-      call.reactor->Finish(ToGrpcStatus(response.status()));
+      const absl::Status status = response.status();
+      if (status.ok()) *call.response = *std::move(response);
+      call.reactor->Finish(ToGrpcStatus(status));
     }
   }
 

@@ -11,7 +11,7 @@
 namespace fleetmark::collector {
 namespace {
 
-std::string Text(grpc::string_ref text) { return std::string(text.data(), text.size()); }
+std::string Text(const grpc::string_ref& text) { return std::string(text.data(), text.size()); }
 
 }  // namespace
 

@@ -106,6 +106,21 @@ TEST_F(LoopTest, RepeatsAsOftenAsAskedAndWaitsAfterEach) {
   EXPECT_EQ(script_.cleanups, 1);
 }
 
+// A queue of 16 threads can be measured on two CPUs: only the host's owner says how many there may be.
+TEST_F(LoopTest, TheCeilingOfThreadsIsThatOfTheConfiguration) {
+  unsigned allowed = 0;
+  script_.prepare = [&](WorkContext& context) {
+    allowed = context.max_threads();
+    return absl::OkStatus();
+  };
+  Measure({1});
+  Run();
+  EXPECT_GE(allowed, 1024u);
+  start_.set_max_threads(3);
+  Run();
+  EXPECT_EQ(allowed, 3u);
+}
+
 // C-008: preparing and measuring are two durations.
 TEST_F(LoopTest, PreparationIsNotMeasured) {
   script_.prepare = [this](WorkContext&) {
