@@ -10,7 +10,7 @@
 
 namespace fleetmark::collector {
 
-Ingest::Ingest(ResultStore& results, IngestOptions options) : results_(results), options_(options) {}
+Ingest::Ingest(ResultStore& results, IngestOptions options) : results_(results), options_(std::move(options)) {}
 
 absl::StatusOr<IngestResult> Ingest::Store(const HostId& host, std::vector<v1::Record> records) {
   double bytes = 0;
@@ -72,27 +72,25 @@ void Ingest::NoteDatabase(const absl::Status& status) {
              absl::StrCat("the database takes no records, agents keep theirs: ", std::string(status.message())));
 }
 
+double Ingest::Spent(const Budget& budget, absl::Time now) const {
+  const double passed = std::max(0.0, absl::ToDoubleSeconds(now - budget.at));
+  return std::max(0.0, budget.bytes - passed * options_.bytes_per_second);
+}
+
 void Ingest::Charge(const HostId& host, double bytes) {
   MutexLock lock(mutex_);
-  const absl::Time now = absl::Now();
+  const absl::Time now = options_.now();
+  std::erase_if(budgets_, [&](const auto& entry) { return Spent(entry.second, now) == 0; });
   Budget& budget = budgets_.try_emplace(host, Budget{0, now}).first->second;
-  const double passed = std::max(0.0, absl::ToDoubleSeconds(now - budget.at));
-  budget.bytes = std::max(0.0, budget.bytes - passed * options_.bytes_per_second) + bytes;
-  budget.at = now;
+  budget = {Spent(budget, now) + bytes, now};
 }
 
 absl::Duration Ingest::OverQuota(const HostId& host) {
   MutexLock lock(mutex_);
   const auto found = budgets_.find(host);
   if (found == budgets_.end()) return absl::ZeroDuration();
-  const double passed = std::max(0.0, absl::ToDoubleSeconds(absl::Now() - found->second.at));
-  const double over = found->second.bytes - (60 + passed) * options_.bytes_per_second;
+  const double over = Spent(found->second, options_.now()) - 60 * options_.bytes_per_second;
   return over <= 0 ? absl::ZeroDuration() : absl::Seconds(over / options_.bytes_per_second);
-}
-
-void Ingest::Forget(const HostId& host) {
-  MutexLock lock(mutex_);
-  budgets_.erase(host);
 }
 
 }  // namespace fleetmark::collector

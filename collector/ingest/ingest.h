@@ -6,12 +6,14 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "collector/store/result_store.h"
 #include "common/sync/mutex.h"
@@ -28,6 +30,7 @@ struct IngestOptions {
   absl::Duration hold = absl::Seconds(5);
   // What one host may send, over any stretch of time: this many bytes a second, with a burst of a minute's worth.
   double bytes_per_second = 4e6;
+  std::function<absl::Time()> now = absl::Now;
 };
 
 class Ingest {
@@ -37,9 +40,8 @@ class Ingest {
   // RESOURCE_EXHAUSTED: a record is over the limits (names it); the session ends with that.
   absl::StatusOr<IngestResult> Store(const HostId& host, std::vector<v1::Record> records);
 
-  // How long a host has to be left unread until it is within its quota again; 0 if it is.
+  // How long a host has to be left unread until it is within its quota again; 0 if it is. Outlasts its sessions.
   absl::Duration OverQuota(const HostId& host);
-  void Forget(const HostId& host);
 
   bool database_down() const { return database_down_; }
   uint64_t records() const { return records_; }
@@ -60,6 +62,7 @@ class Ingest {
     double bytes = 0;  // spent, running off at bytes_per_second
     absl::Time at;
   };
+  double Spent(const Budget& budget, absl::Time now) const;
   Mutex mutex_;
   std::map<HostId, Budget> budgets_ GUARDED_BY(mutex_);
   absl::Time warned_ GUARDED_BY(mutex_) = absl::InfinitePast();

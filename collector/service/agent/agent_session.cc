@@ -175,16 +175,41 @@ void AgentSession::Dispatch(v1::AgentMessage message) {
   });
 }
 
-void AgentSession::RunOrRetry(const char* what, const std::function<absl::Status()>& work) {
-  const absl::Status status = work();
-  if (status.ok()) return;
-  if (status.code() != absl::StatusCode::kUnavailable) {
-    LogWarning("agents", absl::StrCat(what, " of host ", peer_.identity.id, ": ", std::string(status.message())));
-    return;
+void AgentSession::RunOrRetry(const char* what, std::function<absl::Status()> work) {
+  Retry retry{what, std::move(work)};
+  {
+    MutexLock lock(mutex_);
+    if (!retries_.empty()) {  // not before what came earlier
+      if (retries_.size() < kMostRetries) retries_.push_back(std::move(retry));
+      return;
+    }
   }
+  if (IsDone(retry)) return;
   MutexLock lock(mutex_);
-  if (state_ == State::kOver || state_ == State::kEnding || retries_.size() >= kMostRetries) return;
-  retries_.push_back({what, work});
+  if (state_ != State::kOver && state_ != State::kEnding) retries_.push_back(std::move(retry));
+}
+
+void AgentSession::RunRetries() {
+  while (true) {
+    Retry retry;
+    {
+      MutexLock lock(mutex_);
+      if (retries_.empty() || state_ == State::kOver || state_ == State::kEnding) return;
+      retry = retries_.front();
+    }
+    if (!IsDone(retry)) return;
+    MutexLock lock(mutex_);
+    if (!retries_.empty()) retries_.pop_front();  // else Detach has come
+  }
+}
+
+bool AgentSession::IsDone(const Retry& retry) const {
+  const absl::Status status = retry.work();
+  if (status.code() == absl::StatusCode::kUnavailable) return false;
+  if (!status.ok()) {
+    LogWarning("agents", absl::StrCat(retry.what, " of host ", peer_.identity.id, ": ", std::string(status.message())));
+  }
+  return true;
 }
 
 void AgentSession::AdmitNow(const v1::Hello& hello) {
@@ -214,6 +239,7 @@ void AgentSession::AdmitNow(const v1::Hello& hello) {
       for (const AttemptKey& key : admitted.reconciliation.cancel) WriteLocked(CancelMessage(key));
     }
   }
+  throttled_ = context_.ingest.OverQuota(host) > absl::ZeroDuration();  // of its last session
   // Also if the stream has ended meanwhile: Detach's job, which follows on this thread, undoes it.
   if (const std::shared_ptr<AgentLink> former = context_.registry.Add(host, shared_from_this())) {
     former->End({}, absl::AbortedError("this agent has connected again"));
@@ -306,7 +332,6 @@ void AgentSession::Detach() {
     // A later session of the same agent has taken over registry and claim.
     if (!claimant.has_value() || !self->context_.registry.Remove(host, self.get())) return;
     LogInfo("agents", absl::StrCat("host ", name, " disconnected"));
-    self->context_.ingest.Forget(host);
     const absl::Status released = self->context_.hosts.ReleaseClaim(host, *claimant);
     if (!released.ok()) LogWarning("agents", absl::StrCat("release claim: ", std::string(released.message())));
   });
@@ -318,7 +343,7 @@ void AgentSession::Detach() {
 void AgentSession::Tick(int64_t now_ns) {
   if (throttled_ && context_.ingest.OverQuota(peer_.identity.id) == absl::ZeroDuration()) throttled_ = false;
   const int64_t heartbeat_ns = absl::ToInt64Nanoseconds(context_.heartbeat);
-  std::vector<Retry> retries;
+  bool retry = false;
   {
     MutexLock lock(mutex_);
     if (port_ == nullptr) return;
@@ -357,12 +382,10 @@ void AgentSession::Tick(int64_t now_ns) {
     }
     if (!retries_.empty() && now_ns - retry_ns_ > 2 * kSecondNs) {
       retry_ns_ = now_ns;
-      retries.swap(retries_);
+      retry = true;
     }
   }
-  for (Retry& retry : retries) {
-    Post([self = shared_from_this(), retry = std::move(retry)] { self->RunOrRetry(retry.what, retry.work); });
-  }
+  if (retry) Post([self = shared_from_this()] { self->RunRetries(); });
 }
 
 }  // namespace fleetmark::collector

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -57,15 +58,23 @@ class AgentSession final : public AgentLink, public std::enable_shared_from_this
   // Heartbeats, watchdog, retries; once a second.
   void Tick(int64_t now_ns) EXCLUDES(mutex_);
 
-  // How many messages may wait for the worker thread; an agent's batch has at most 1 MiB.
+  // How many messages may wait for the worker thread; a batch of our agent has at most 1 MiB.
   static constexpr int kMostWaiting = 16;
 
  private:
   enum class State { kHello, kAdmitting, kLive, kEnding, kOver };
 
+  struct Retry {
+    const char* what;
+    std::function<absl::Status()> work;
+  };
+
   void Post(std::function<void()> job);
-  // Runs `work`, which needs the database; while that is away, again every few seconds as long as the session lives.
-  void RunOrRetry(const char* what, const std::function<absl::Status()>& work) EXCLUDES(mutex_);
+  // Runs `work`, which needs the database; while that is away, again every few seconds as long as the session lives,
+  // and what comes later waits behind it. On the host's worker thread.
+  void RunOrRetry(const char* what, std::function<absl::Status()> work) EXCLUDES(mutex_);
+  void RunRetries() EXCLUDES(mutex_);
+  bool IsDone(const Retry& retry) const;  // false: the database is away
   void MessageDone() EXCLUDES(mutex_);
   bool WasAdmitted() const EXCLUDES(mutex_);
   void AdmitNow(const v1::Hello& hello) EXCLUDES(mutex_);
@@ -95,11 +104,7 @@ class AgentSession final : public AgentLink, public std::enable_shared_from_this
   uint64_t heartbeats_ GUARDED_BY(mutex_) = 0;
   std::vector<v1::Record> records_ GUARDED_BY(mutex_);  // wait for the worker thread
   int record_messages_ GUARDED_BY(mutex_) = 0;
-  struct Retry {
-    const char* what;
-    std::function<absl::Status()> work;
-  };
-  std::vector<Retry> retries_ GUARDED_BY(mutex_);
+  std::deque<Retry> retries_ GUARDED_BY(mutex_);
 };
 
 }  // namespace fleetmark::collector

@@ -92,17 +92,22 @@ TEST(IngestTest, ARecordOverTheLimitsIsResourceExhausted) {
 }
 
 // C-181
-TEST(IngestTest, AHostOverItsQuotaIsSaidToBe) {
+TEST(IngestTest, AHostOverItsQuotaIsSaidToBeUntilItsTimeHasPassed) {
   ScriptedResults store;
-  IngestOptions options;
-  options.bytes_per_second = 10;
-  Ingest ingest(store, options);
+  absl::Time now = absl::Now();
+  Ingest ingest(store, {.bytes_per_second = 10, .now = [&now] { return now; }});
   v1::Record record = Record(1);
   record.mutable_finished()->set_reason(std::string(2000, 'x'));
   ASSERT_TRUE(ingest.Store("greedy", {record}).ok());
-  EXPECT_GT(ingest.OverQuota("greedy"), absl::Seconds(60));
+  const absl::Duration over = ingest.OverQuota("greedy");
+  EXPECT_GT(over, absl::Seconds(140));
+  EXPECT_LT(over, absl::Seconds(145));
   EXPECT_EQ(ingest.OverQuota("modest"), absl::ZeroDuration());
-  ingest.Forget("greedy");
+  now += over / 2;
+  EXPECT_LT(absl::AbsDuration(ingest.OverQuota("greedy") - over / 2), absl::Milliseconds(1));
+  ASSERT_TRUE(ingest.Store("modest", {Record(2)}).ok());
+  EXPECT_GT(ingest.OverQuota("greedy"), absl::ZeroDuration());
+  now += over / 2 + absl::Milliseconds(1);
   EXPECT_EQ(ingest.OverQuota("greedy"), absl::ZeroDuration());
 }
 

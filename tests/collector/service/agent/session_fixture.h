@@ -320,7 +320,9 @@ class SessionFixture : public ::testing::Test {
   test::FakeRunStore runs_;
   RevokingTrustStore trust_;
   CommittingResults results_;
-  Ingest ingest_{results_, {.hold = absl::Seconds(5), .bytes_per_second = 100}};  // 6000 bytes at once
+  absl::Time now_ = absl::Now();  // of the quota
+  Ingest ingest_{results_,        // 6000 bytes at once
+                 {.hold = absl::Seconds(5), .bytes_per_second = 100, .now = [this] { return now_; }}};
   AgentRegistry registry_;
   ShardedWorkers workers_{"test", 1};
   RecordingEvents events_;
