@@ -204,7 +204,7 @@ int RunAgent(const AgentOptions& options, StopSignal& stop) {
   if (!host_id.ok()) return Fail(host_id.status());
 
   // A directory that cannot be written does not stop the agent: it stays connected and says so. One in use does.
-  absl::StatusOr<DirectoryLock> lock = DirectoryLock::Acquire(state_directory);
+  absl::StatusOr<DirectoryLock> lock = DirectoryLock::Acquire(state_directory, absl::Seconds(2));
   if (absl::IsFailedPrecondition(lock.status())) return Fail(lock.status());
   if (!lock.ok()) LogWarning("agent", Text(lock.status()));
 

@@ -9,6 +9,7 @@
 #include "agent/commands/daemon.h"
 #include "agent/commands/run.h"
 #include "agent/commands/show.h"
+#include "agent/commands/status.h"
 #include "common/render/json.h"
 #include "common/text/text.h"
 #include "common/usage/usage.h"
@@ -129,6 +130,12 @@ void DeclareDaemon(CLI::App& app, Arguments& arguments, Action& chosen, StopSign
   }
   start->footer(
       "Example:\n  fleetmark-agent start\n\nIt stays in the foreground and logs to stderr; SIGTERM stops it.");
+  DeclareOutput(*status, arguments);
+  status->footer(
+      "Examples:\n"
+      "  fleetmark-agent status\n"
+      "  fleetmark-agent status --output json\n\n"
+      "Exit code 0 if an agent runs here, else 1.");
   join->footer("Example:\n  fleetmark-agent join LINE --target /mnt/ssd");
   start->callback([&] { chosen = [&] { return StartDaemon(arguments.places(), stop); }; });
   join->callback([&] {
@@ -139,7 +146,7 @@ void DeclareDaemon(CLI::App& app, Arguments& arguments, Action& chosen, StopSign
     };
   });
   reset->callback([&] { chosen = [&] { return ResetId(arguments.places()); }; });
-  status->callback([&] { chosen = [&] { return ShowStatus(arguments.places()); }; });
+  status->callback([&] { chosen = [&] { return ShowStatus(arguments.places(), arguments.Output()); }; });
 }
 
 }  // namespace

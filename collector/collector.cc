@@ -165,7 +165,7 @@ class Collector::Parts {
   absl::Status OpenState() {
     fresh.emplace(options.state_directory, std::vector<std::string>{"lock"});
     if (const absl::Status status = MakeStateDirectory(options.state_directory); !status.ok()) return status;
-    absl::StatusOr<DirectoryLock> taken = DirectoryLock::Acquire(options.state_directory);
+    absl::StatusOr<DirectoryLock> taken = DirectoryLock::Acquire(options.state_directory, absl::Seconds(2));
     if (!taken.ok()) return taken.status();
     lock.emplace(*std::move(taken));
     // Said before minutes of preparation, not after.

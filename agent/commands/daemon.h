@@ -1,18 +1,13 @@
-// `fleetmark-agent start`, `join`, `reset-id` and `status`: this machine as a member of a fleet. Everything but the
+// `fleetmark-agent start`, `join` and `reset-id`: this machine as a member of a fleet. Everything but the
 // parsing; each returns the exit code.
 #pragma once
 
 #include <string>
 
+#include "agent/commands/places.h"
 #include "common/lifecycle/stop_signal.h"
 
 namespace fleetmark::agent {
-
-// Where things lie; "": the default places.
-struct Places {
-  std::string config_path;
-  std::string state_directory;
-};
 
 int StartDaemon(const Places& places, StopSignal& stop);
 
@@ -20,8 +15,5 @@ int StartDaemon(const Places& places, StopSignal& stop);
 int Join(const Places& places, const std::string& line, const std::string& target);
 
 int ResetId(const Places& places);
-
-// Who this machine is in the fleet, whether an agent runs, what waits in its spool.
-int ShowStatus(const Places& places);
 
 }  // namespace fleetmark::agent

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 
 namespace fleetmark {
 namespace {
@@ -25,7 +26,7 @@ std::string HolderOf(int fd) {
 
 }  // namespace
 
-absl::StatusOr<DirectoryLock> DirectoryLock::Acquire(const std::string& directory) {
+absl::StatusOr<DirectoryLock> DirectoryLock::Acquire(const std::string& directory, absl::Duration patience) {
   const std::string path = directory + "/lock";
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) {
@@ -33,9 +34,14 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Acquire(const std::string& director
                                                    " (the directory must exist and be writable)"));
   }
   DirectoryLock lock(fd);
+  const absl::Time deadline = absl::Now() + patience;
   while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return absl::ErrnoToStatus(errno, absl::StrCat("lock ", path));
+    if (absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(10));
+      continue;
+    }
     const std::string pid = HolderOf(fd);
     return absl::FailedPreconditionError(absl::StrCat("lock ", path, ": ", directory, " is in use by process ",
                                                       pid.empty() ? "(starting)" : pid,

@@ -8,13 +8,16 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace fleetmark {
 
 class DirectoryLock {
  public:
-  // `directory` must exist and be writable. FailedPrecondition names the process that holds it.
-  static absl::StatusOr<DirectoryLock> Acquire(const std::string& directory);
+  // `directory` must exist and be writable. FailedPrecondition names the process that holds it, after `patience`: a
+  // daemon has some, for a command that only looks.
+  static absl::StatusOr<DirectoryLock> Acquire(const std::string& directory,
+                                               absl::Duration patience = absl::ZeroDuration());
 
   DirectoryLock(DirectoryLock&& other) noexcept;
   DirectoryLock& operator=(DirectoryLock&& other) noexcept;

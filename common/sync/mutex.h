@@ -7,13 +7,14 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "absl/base/thread_annotations.h"  // first: it defines two of the names below, with the same meaning
+
 #if defined(__clang__)
 #define FM_THREAD_ANNOTATION(x) __attribute__((x))
 #else
 #define FM_THREAD_ANNOTATION(x)
 #endif
 
-// Abseil's headers have the first two as well, with the same meaning.
 #undef GUARDED_BY
 #undef PT_GUARDED_BY
 #define GUARDED_BY(x) FM_THREAD_ANNOTATION(guarded_by(x))

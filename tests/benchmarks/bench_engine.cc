@@ -117,7 +117,8 @@ int Main(int argc, char** argv) {
   if (result.read_latency) latency.Merge(*result.read_latency);
   if (result.write_latency) latency.Merge(*result.write_latency);
   const auto operations = static_cast<double>(result.reads + result.writes);
-  const auto hooked = static_cast<double>((result.hooked_read_bytes + result.hooked_written_bytes) / job.block_bytes);
+  const uint64_t blocks = (result.hooked_read_bytes + result.hooked_written_bytes) / job.block_bytes;
+  const auto hooked = static_cast<double>(blocks);
   const std::string line = absl::StrFormat(
       "engine=%s iops=%.0f cpu_ns_per_io=%.0f host_cpu_ns_per_io=%.0f p50_us=%.1f p99_us=%.1f details=\"%s\"\n",
       argv[2], operations / result.elapsed_seconds, cpu * 1e9 / hooked, host * 1e9 / hooked,

@@ -86,7 +86,7 @@ int Main(int argc, char** argv) {
     }
   }
   PinThisThread(ReadUsableCpus().cpus.back());
-  const StreamArrays arrays(megabytes * (1u << 20) / sizeof(double) / kStreamBlock * kStreamBlock);
+  const StreamArrays arrays(megabytes * (size_t{1} << 20) / sizeof(double) / kStreamBlock * kStreamBlock);
   if (arrays.a() == nullptr) {
     std::fprintf(stderr, "bench_stream: no memory for three arrays of %u MB\n", megabytes);
     return 1;

@@ -147,13 +147,13 @@ class Cuts : public ::testing::Test {
     std::string spool;
     for (int i = 0; i < 10; ++i) {
       host_->Stop();
-      spool = RunToEnd(host_->Agent("status")).output;
-      if (spool.find("spool        0 records") != std::string::npos) break;
+      spool = RunToEnd(host_->Agent("status", {"--output", "csv"})).output;
+      if (spool.find("spooled records,0") != std::string::npos) break;
       const size_t connected = host_->LogLines("connected to").size();
       host_->Start();
       EXPECT_TRUE(WaitUntil([&] { return host_->LogLines("connected to").size() > connected; }));
     }
-    EXPECT_THAT(spool, ::testing::HasSubstr("spool        0 records"));
+    EXPECT_THAT(spool, ::testing::HasSubstr("spooled records,0"));
     fleet_->collector().Stop();
     std::string dump = Dump(database);
     testing::Sql(testing::DsnOf("postgres"), absl::StrCat("DROP DATABASE ", name));

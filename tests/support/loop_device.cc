@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "tests/support/run_program.h"
 
 namespace fleetmark::test {
@@ -52,7 +53,7 @@ absl::StatusOr<LoopDevice> LoopDevice::Attach(const std::string& file, bool dire
       break;
     }
     const bool taken = errno == EBUSY;
-    result = SystemError("attach " + file + " to /dev/" + name);
+    result = SystemError(absl::StrCat("attach ", file, " to /dev/", name));
     close(device);
     if (!taken) break;
   }

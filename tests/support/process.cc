@@ -18,6 +18,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
 namespace fleetmark::test {
@@ -121,7 +122,7 @@ Process::Process(const Launch& launch) {
     prepared.arguments.push_back(const_cast<char*>(argument.c_str()));
   prepared.arguments.push_back(nullptr);
   std::vector<std::string> environment;
-  for (const auto& [name, value] : launch.environment) environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : launch.environment) environment.push_back(absl::StrCat(name, "=", value));
   for (const std::string& pair : environment) prepared.environment.push_back(const_cast<char*>(pair.c_str()));
   prepared.environment.push_back(nullptr);
   if (launch.log.empty()) {

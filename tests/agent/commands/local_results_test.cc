@@ -12,7 +12,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-v1::TaskResult Result(const std::string& workload, const std::string& target, std::vector<double> values) {
+v1::TaskResult Result(const std::string& workload, const std::string& target, const std::vector<double>& values) {
   v1::TaskResult result;
   result.mutable_started()->set_workload(workload);
   result.mutable_started()->set_version(1);

@@ -88,7 +88,7 @@ class AgentDaemonTest : public SpoolFixture {
   }
 
   // A collector that is normal, and sends these messages after its welcome in the first connections.
-  std::unique_ptr<ScriptedCollector> CollectorThatSends(std::vector<v1::CollectorMessage> messages) {
+  std::unique_ptr<ScriptedCollector> CollectorThatSends(const std::vector<v1::CollectorMessage>& messages) {
     auto collector = std::make_unique<ScriptedCollector>(fleet_.Collector(), [messages](Side& side) {
       return side.number == 1 ? side.ServeNormally(10, messages) : side.ServeNormally();
     });

@@ -67,7 +67,7 @@ TEST(DataPoolTest, StampsEvery4KiBWithSeedOffsetAndPass) {
 
 IoJob SmallJob() {
   IoJob job;
-  job.file_bytes = 100 * 4096;
+  job.file_bytes = uint64_t{100} * 4096;
   job.block_bytes = 4096;
   return job;
 }

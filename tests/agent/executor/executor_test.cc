@@ -138,7 +138,7 @@ TEST_F(ExecutorTest, AWorkerThatASignalEndsIsInterruptedAndNotCancelled) {
 TEST_F(ExecutorTest, ACancelEndsTheWorkerWithinTwoSeconds) {
   if (!TargetIsOnDisk()) GTEST_SKIP() << "the build tree is in memory";
   for (const char* mode : {"wait", "deaf"}) {
-    const int64_t id = mode[0];
+    const int64_t id = static_cast<unsigned char>(mode[0]);
     ASSERT_TRUE(executor_->Submit(Task(id, "test.disk", mode)).ok());
     listener_.WaitForMeasuring();
     const auto begin = Clock::now();

@@ -39,7 +39,7 @@ TEST(CacheTest, AClaimOfOverAThirtySecondOfMemoryIsNotBelieved) {
 TEST(CacheTest, AddsUpTheDistinctCachesOfTheHighestLevel) {
   const LastLevelCache cache = ReadLastLevelCache(test::MachineTree("old-workstation").root());
   EXPECT_EQ(cache.source, "sysfs");
-  EXPECT_EQ(cache.bytes, 4 * 6 * kMib) << "eight CPUs, two to a cache of level 2";
+  EXPECT_EQ(cache.bytes, 24 * kMib) << "eight CPUs, two to a cache of level 2";
 }
 
 }  // namespace

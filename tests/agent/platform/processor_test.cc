@@ -135,7 +135,7 @@ TEST_F(ProcessorTest, ReportsTheRestWhereNothingCanBeRead) {
 // C-065, C-109
 TEST_F(ProcessorTest, AModelThatIsNotTextArrivesClean) {
   const std::vector<CpuinfoEntry> entries =
-      ParseCpuinfo(std::string("processor\t: 0\nmodel name\t: Caf\xe9 CPU\0\0\n", 39));
+      ParseCpuinfo(std::string("processor\t: 0\nmodel name\t: Caf\xe9 CPU\0\0\n", 38));
   ASSERT_EQ(entries.size(), 1u);
   EXPECT_EQ(entries[0].model, "Caf\xEF\xBF\xBD CPU");
 }

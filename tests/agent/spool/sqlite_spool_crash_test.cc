@@ -144,7 +144,7 @@ TEST_F(SqliteSpoolCrashTest, DamagedPageIsMovedAsideAndTheReadableRestKept) {
   FillAndClose(40, 3500);  // about a page each
   {
     std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(20 * 4096);
+    file.seekp(std::streamoff{20} * 4096);
     const std::string garbage(4096, '\xa5');
     file.write(garbage.data(), static_cast<std::streamsize>(garbage.size()));
   }

@@ -308,7 +308,7 @@ TEST_F(StoreTest, SamplesAreStoredInChunksWithoutTheBadOne) {
 TEST_F(StoreTest, HistogramsComeWithTheirPercentiles) {
   const Assigned one = AssignOne();
   LatencyHistogram histogram;
-  for (int i = 1; i <= 100000; ++i) histogram.Record(i * 10);
+  for (int64_t i = 1; i <= 100000; ++i) histogram.Record(i * 10);
   v1::Record record = Rep(one.key, 2, 1, 5);
   record.mutable_repetition()->mutable_measurements(0)->set_latency_histogram(histogram.Serialize());
   v1::Record broken = Rep(one.key, 3, 2, 6);

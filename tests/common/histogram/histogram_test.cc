@@ -87,7 +87,7 @@ TEST(LatencyHistogramTest, MergesInsteadOfAveragingPercentiles) {  // C-032
 
 TEST(LatencyHistogramTest, HighPercentilesNeedSamples) {  // C-033
   LatencyHistogram histogram;
-  for (int i = 1; i <= 6; ++i) histogram.Record(i * 1000);
+  for (int64_t i = 1; i <= 6; ++i) histogram.Record(i * 1000);
   EXPECT_FALSE(histogram.Percentile(90).seconds.has_value());
   EXPECT_EQ(histogram.Percentile(90).reason, "n=6");
   EXPECT_TRUE(histogram.Percentile(50).seconds.has_value());

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace fleetmark {
 namespace {
@@ -61,6 +62,19 @@ TEST_F(DirectoryLockTest, IsFreedByTheDestructorAndKeptByMoves) {
   EXPECT_FALSE(DirectoryLock::Acquire(directory_).ok());
   kept.reset();
   EXPECT_TRUE(DirectoryLock::Acquire(directory_).ok());
+}
+
+// A command that only looks whether the daemon runs does not keep it from starting.
+TEST_F(DirectoryLockTest, WaitsAsLongAsItHasPatience) {
+  std::optional<DirectoryLock> first;
+  first.emplace(*DirectoryLock::Acquire(directory_));
+  EXPECT_FALSE(DirectoryLock::Acquire(directory_, absl::Milliseconds(30)).ok());
+  std::thread leaves([&first] {
+    absl::SleepFor(absl::Milliseconds(100));
+    first.reset();
+  });
+  EXPECT_TRUE(DirectoryLock::Acquire(directory_, absl::Seconds(60)).ok());
+  leaves.join();
 }
 
 TEST_F(DirectoryLockTest, TakesOverTheFileOfALongerPid) {

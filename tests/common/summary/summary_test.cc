@@ -78,7 +78,7 @@ TEST(SummarizeRepetitionsTest, MergesHistogramsAndMeansCpu) {
   std::vector<v1::Repetition> repetitions = {Rep(1, 10), Rep(2, 20)};
   for (v1::Repetition& repetition : repetitions) {
     LatencyHistogram histogram;
-    for (int i = 0; i < 1000; ++i) histogram.Record(1000 * repetition.number());
+    for (int i = 0; i < 1000; ++i) histogram.Record(int64_t{1000} * repetition.number());
     v1::Measurement& measurement = *repetition.mutable_measurements(0);
     measurement.set_latency_histogram(histogram.Serialize());
     measurement.set_elapsed_seconds(2);

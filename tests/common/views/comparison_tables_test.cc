@@ -61,7 +61,7 @@ TEST(ComparisonTablesTest, ShowsMedianSpreadCountBestAndRatio) {
   EXPECT_NE(text.find("500.0 MB/s"), std::string::npos) << text;
   EXPECT_NE(text.find("±2.0 %"), std::string::npos) << text;
   EXPECT_NE(text.find("2.00x"), std::string::npos) << text;
-  EXPECT_NE(text.find("*"), std::string::npos) << text;
+  EXPECT_NE(text.find('*'), std::string::npos) << text;
 }
 
 TEST(ComparisonTablesTest, SpellsOutFlagsAndNotesUnderTheTable) {

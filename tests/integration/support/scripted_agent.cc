@@ -108,7 +108,7 @@ void ScriptedAgent::Read() {
   changed_.NotifyAll();
 }
 
-bool ScriptedAgent::Send(v1::AgentMessage message) {
+bool ScriptedAgent::Send(const v1::AgentMessage& message) {
   MutexLock lock(write_mutex_);
   return stream_->Write(message);
 }
@@ -170,7 +170,7 @@ std::vector<v1::Record> ScriptedAgent::RecordsOf(const v1::StartTask& start, int
     started.mutable_target()->add_disks()->set_identity("disk");
   }
   LatencyHistogram histogram;
-  for (int i = 1; i <= 100; ++i) histogram.Record(i * 1000);
+  for (int64_t i = 1; i <= 100; ++i) histogram.Record(i * 1000);
   for (int i = 1; i <= repetitions; ++i) {
     v1::Repetition& repetition = *add().mutable_repetition();
     repetition.set_number(static_cast<uint32_t>(i));

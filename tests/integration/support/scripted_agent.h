@@ -38,7 +38,7 @@ class ScriptedAgent {
   bool Join(TestCollector& collector);
   void Cut();  // the connection goes away without a word
 
-  bool Send(v1::AgentMessage message) EXCLUDES(write_mutex_);
+  bool Send(const v1::AgentMessage& message) EXCLUDES(write_mutex_);
   // The next message of this kind; others stay where they are. Heartbeats are left out.
   std::optional<v1::CollectorMessage> Await(v1::CollectorMessage::KindCase kind,
                                             absl::Duration timeout = absl::Seconds(15)) EXCLUDES(mutex_);

@@ -26,8 +26,8 @@ TEST(TooShortTest, ByTheRule) {
   EXPECT_FALSE(TooShort(Facts(4.6, 5.0, 100000, 400 * kMebibyte)));
   EXPECT_TRUE(TooShort(Facts(4.4, 5.0, 100000, 400 * kMebibyte)));    // less than 0.9 of the plan
   EXPECT_TRUE(TooShort(Facts(0.29, 0.29, 100000, 400 * kMebibyte)));  // less than 3 intervals
-  EXPECT_TRUE(TooShort(Facts(1, 1, 16, 16 * 4096)));                  // few and small
-  EXPECT_FALSE(TooShort(Facts(1, 1, 30, 30 * 4096)));
+  EXPECT_TRUE(TooShort(Facts(1, 1, 16, 65536)));                      // few and small
+  EXPECT_FALSE(TooShort(Facts(1, 1, 30, 122880)));
   EXPECT_FALSE(TooShort(Facts(1, 1, 8, 64 * kMebibyte)));          // few, but many bytes
   EXPECT_TRUE(TooShort(Facts(0.002, 0.002, 16, 16 * kMebibyte)));  // 16 operations in 2 ms
   PhaseFacts no_plan = Facts(1, 0, 1000, 64 * kMebibyte);

@@ -254,7 +254,7 @@ class SessionFixture : public ::testing::Test {
     message.mutable_heartbeat();
     return message;
   }
-  static v1::AgentMessage RecordsMessage(TaskId task, std::vector<uint64_t> sequences, size_t bytes = 0) {
+  static v1::AgentMessage RecordsMessage(TaskId task, const std::vector<uint64_t>& sequences, size_t bytes = 0) {
     v1::AgentMessage message;
     message.mutable_records();
     for (const uint64_t sequence : sequences) {
