@@ -120,14 +120,16 @@ void DeclareDaemon(CLI::App& app, Arguments& arguments, Action& chosen, StopSign
   CLI::App* join = app.add_subcommand("join", "Make this machine a member of a fleet");
   join->add_option("LINE", arguments.join_line, "what `fleetmark hosts invite` printed")->required();
   join->add_option("--target", arguments.join_target,
-                   "an existing directory on the disk to measure by default; default: one in the state");
+                   "an existing directory on the disk to measure by default, where there is no configuration yet; "
+                   "default: one in the state");
   CLI::App* reset = app.add_subcommand("reset-id", "Forget identity and spool, in a copy of a machine that has joined");
   CLI::App* status =
       app.add_subcommand("status", "Show the identity, whether the agent runs, and what waits to be sent");
-  for (CLI::App* command : {start, join, reset, status}) {
-    DeclareConfig(*command, arguments);
-    DeclareState(*command, arguments);
-  }
+  for (CLI::App* command : {start, join, reset, status}) DeclareState(*command, arguments);
+  for (CLI::App* command : {start, status}) DeclareConfig(*command, arguments);
+  join->add_option("--config", arguments.config, "where the configuration is written; its name must be agent.textproto")
+      ->envname("FLEETMARK_AGENT_CONFIG");
+  reset->footer("Example:\n  fleetmark-agent reset-id    then: fleetmark-agent join LINE");
   start->footer(
       "Example:\n  fleetmark-agent start\n\nIt stays in the foreground and logs to stderr; SIGTERM stops it.");
   DeclareOutput(*status, arguments);

@@ -43,7 +43,8 @@ constexpr char kFooter[] =
     "Examples:\n"
     "  fleetmark-collector                                       everything private, ports 7401 and 7402\n"
     "  fleetmark-collector start --database service=fleetmark    your PostgreSQL, named in pg_service.conf\n"
-    "  fleetmark-collector start --listen 10.0.0.2:7401          one address only\n"
+    "  fleetmark-collector start --listen 10.0.0.2:7401 --enroll-listen 10.0.0.2:7402   one address only\n"
+    "  fleetmark-collector start --advertise attic.lan           how others reach it, for join lines\n"
     "  fleetmark-collector join LINE                             a further collector of the same fleet\n"
     "\n"
     "A collector that is ready writes <state>/ready (pid, address, enrollment) and one line on stderr; SIGTERM stops "
@@ -155,11 +156,12 @@ std::string ShowStatus(const std::string& state, const std::string& ready, Outpu
 
 int Status(const CollectorOptions& options, OutputMode output) {
   const absl::StatusOr<std::string> ready = ReadSmallFile(ReadyFile(options.state_directory));
-  const absl::StatusOr<DirectoryLock> lock = DirectoryLock::Acquire(options.state_directory);
-  if (!lock.ok() && lock.status().code() == absl::StatusCode::kFailedPrecondition) {
+  const absl::Status look = DirectoryLock::AcquireShared(options.state_directory).status();
+  if (absl::IsFailedPrecondition(look)) {
     std::fputs(ShowStatus(ready.ok() ? "running" : "starting", ready.ok() ? *ready : "", output).c_str(), stdout);
     return 0;
   }
+  if (!look.ok() && !absl::IsNotFound(look)) return Fail(look);
   const absl::Status none =
       absl::UnavailableError(absl::StrCat("no collector runs with the state directory ", options.state_directory,
                                           "; start one with fleetmark-collector, or give its --state-dir"));

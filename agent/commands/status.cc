@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -54,26 +53,29 @@ void ReadConfig(v1::LocalStatus& result) {
 }
 
 void ReadAgent(v1::LocalStatus& result) {
-  if (!FileExists(result.state_directory())) return;
-  const absl::StatusOr<DirectoryLock> lock = DirectoryLock::Acquire(result.state_directory());
-  if (absl::IsFailedPrecondition(lock.status())) {
+  const absl::StatusOr<DirectoryLock> look = DirectoryLock::AcquireShared(result.state_directory());
+  if (absl::IsFailedPrecondition(look.status())) {
     result.set_running(true);
-    const absl::StatusOr<std::string> text = ReadSmallFile(result.state_directory() + "/lock");
-    int64_t process = 0;
-    if (text.ok() && absl::SimpleAtoi(text->substr(0, text->find('\n')), &process)) result.set_process(process);
+    const absl::StatusOr<int64_t> process = DirectoryLock::Owner(result.state_directory());
+    if (process.ok()) result.set_process(*process);
     return;
   }
+  if (!look.ok() && !absl::IsNotFound(look.status())) {
+    result.set_agent_problem(std::string(look.status().message()));
+    return;
+  }
+  result.set_running(false);
   SqliteSpool::Options options;
   options.path = result.state_directory() + "/spool.db";
   options.interrupt_running = false;
-  if (!lock.ok() || !FileExists(options.path)) return;
-  *result.mutable_spool() = SqliteSpool(options).Status();
+  if (look.ok() && FileExists(options.path)) *result.mutable_spool() = SqliteSpool(options).Status();
 }
 
 std::string DescribeAgent(const v1::LocalStatus& status) {
   if (status.running()) {
     return status.has_process() ? absl::StrCat("running, process ", status.process()) : "running";
   }
+  if (!status.has_running()) return absl::StrCat("cannot be told: ", status.agent_problem());
   return absl::StrCat("not running; ", status.host_id().empty() ? kJoinFirst : "start it with: fleetmark-agent start");
 }
 

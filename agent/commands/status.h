@@ -15,7 +15,7 @@ v1::LocalStatus ReadLocalStatus(const Places& places);
 Table StatusTable(const v1::LocalStatus& status);
 Table StatusCsv(const v1::LocalStatus& status);
 
-// kExitOk if an agent runs, else kExitFailed.
+// kExitOk if an agent runs, kExitFailed if not or if that cannot be told.
 int ShowStatus(const Places& places, const OutputOptions& output);
 
 }  // namespace fleetmark::agent

@@ -32,7 +32,7 @@ absl::StatusOr<v1::AgentConfig> ParseAgentConfig(std::string_view text, const st
 struct AgentLimits {
   std::optional<double> max_bytes;  // absent: no ceiling but the free space
   absl::Duration max_duration = absl::Hours(24);
-  uint32_t max_threads = 0;              // 0: the usable CPUs
+  uint32_t max_threads = 0;              // 0: none but those of the parameters
   std::optional<double> min_free_bytes;  // absent: the larger of 1 GiB and 5 %
   double spool_capacity_bytes = 200.0 * 1024 * 1024;
 };

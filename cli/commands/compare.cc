@@ -43,7 +43,7 @@ absl::StatusOr<v1::CompareRequest> ToRequest(const CompareOptions& options) {
 
 Action DeclareCompare(CLI::App& app) {
   const auto options = std::make_shared<CompareOptions>();
-  app.add_option("what", options->what, "hosts, or runs as run:12");
+  app.add_option("what", options->what, "hosts, or runs as run:12; needed unless --run is given");
   app.add_option("--run", options->runs, "the results of this run")->allow_extra_args(false);
   app.add_option("--workload", options->workloads, "only these workloads")->allow_extra_args(false);
   app.add_option("--target", options->targets, "TARGET, or HOST=TARGET")->allow_extra_args(false);

@@ -97,7 +97,9 @@ Action DeclareRun(CLI::App& app) {
   const auto options = std::make_shared<RunOptions>();
   app.add_option("suite", options->suite, "a suite (fleetmark suites) or a workload (fleetmark workloads)")
       ->capture_default_str();
-  app.add_option("--hosts,--host", options->hosts, "names, separated by commas")->allow_extra_args(false);
+  app.add_option("--hosts,--host", options->hosts,
+                 "names, separated by commas; or --where, or --all: one of the three is needed")
+      ->allow_extra_args(false);
   app.add_flag("--all", options->all, "every host of the fleet");
   app.add_option("--where", options->where, "hosts with this label (room=attic); several must all hold")
       ->allow_extra_args(false);

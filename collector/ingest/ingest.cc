@@ -72,14 +72,14 @@ void Ingest::NoteDatabase(const absl::Status& status) {
              absl::StrCat("the database takes no records, agents keep theirs: ", std::string(status.message())));
 }
 
-double Ingest::Spent(const Budget& budget, absl::Time now) const {
-  const double passed = std::max(0.0, absl::ToDoubleSeconds(now - budget.at));
+double Ingest::Spent(const Budget& budget, int64_t now_ns) const {
+  const double passed = static_cast<double>(now_ns - budget.at_ns) / 1e9;
   return std::max(0.0, budget.bytes - passed * options_.bytes_per_second);
 }
 
 void Ingest::Charge(const HostId& host, double bytes) {
   MutexLock lock(mutex_);
-  const absl::Time now = options_.now();
+  const int64_t now = options_.monotonic_ns();
   std::erase_if(budgets_, [&](const auto& entry) { return Spent(entry.second, now) == 0; });
   Budget& budget = budgets_.try_emplace(host, Budget{0, now}).first->second;
   budget = {Spent(budget, now) + bytes, now};
@@ -89,7 +89,7 @@ absl::Duration Ingest::OverQuota(const HostId& host) {
   MutexLock lock(mutex_);
   const auto found = budgets_.find(host);
   if (found == budgets_.end()) return absl::ZeroDuration();
-  const double over = Spent(found->second, options_.now()) - 60 * options_.bytes_per_second;
+  const double over = Spent(found->second, options_.monotonic_ns()) - 60 * options_.bytes_per_second;
   return over <= 0 ? absl::ZeroDuration() : absl::Seconds(over / options_.bytes_per_second);
 }
 

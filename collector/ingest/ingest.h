@@ -1,8 +1,8 @@
 // Ingest: from batches of records to committed rows, and to what may be acknowledged.
 //
 // Owned by the collector. Store() blocks on the database and is called on the worker threads, for one host from one
-// thread at a time. What it cannot take (over the limits, over a host's quota) ends the session with a reason; what the
-// database cannot take just now yields a Hold, and the agent keeps it.
+// thread at a time. What it cannot take (over the limits) ends the session with a reason; what the database cannot take
+// just now yields a Hold, and the agent keeps it; a host over its quota is left unread for a while.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "collector/store/result_store.h"
 #include "common/sync/mutex.h"
+#include "common/time/clock.h"
 
 namespace fleetmark::collector {
 
@@ -30,7 +30,7 @@ struct IngestOptions {
   absl::Duration hold = absl::Seconds(5);
   // What one host may send, over any stretch of time: this many bytes a second, with a burst of a minute's worth.
   double bytes_per_second = 4e6;
-  std::function<absl::Time()> now = absl::Now;
+  std::function<int64_t()> monotonic_ns = [] { return SystemClock().MonotonicNs(); };
 };
 
 class Ingest {
@@ -60,9 +60,9 @@ class Ingest {
 
   struct Budget {
     double bytes = 0;  // spent, running off at bytes_per_second
-    absl::Time at;
+    int64_t at_ns = 0;
   };
-  double Spent(const Budget& budget, absl::Time now) const;
+  double Spent(const Budget& budget, int64_t now_ns) const;
   Mutex mutex_;
   std::map<HostId, Budget> budgets_ GUARDED_BY(mutex_);
   absl::Time warned_ GUARDED_BY(mutex_) = absl::InfinitePast();

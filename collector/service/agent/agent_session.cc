@@ -15,6 +15,8 @@ namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr size_t kMostRetries = 100;
+constexpr absl::string_view kRecordInventory = "record an inventory";
+constexpr absl::string_view kRecordStatus = "record the state of an agent";
 
 v1::CollectorMessage StartMessage(v1::StartTask start) {
   v1::CollectorMessage message;
@@ -154,18 +156,19 @@ void AgentSession::Dispatch(v1::AgentMessage message) {
         });
         break;
       case v1::AgentMessage::kInventory:
-        self->RunOrRetry("record an inventory", [&context, host, message] {
+        self->RunOrRetry(kRecordInventory, [&context, host, message] {
           return context.hosts.RecordInventory(host, message->inventory());
         });
         break;
       case v1::AgentMessage::kStatus:
-        if (message->status().refuses_tasks_because().empty()) {
-          context.events.HostReady(host);
-        } else {
-          context.events.HostRefuses(host, absl::Minutes(5));
-        }
-        self->RunOrRetry("record the state of an agent", [&context, host, message] {
-          return context.hosts.RecordAgentStatus(host, message->status());
+        self->RunOrRetry(kRecordStatus, [&context, host, message] {
+          const absl::Status status = context.hosts.RecordAgentStatus(host, message->status());
+          if (status.ok() && message->status().refuses_tasks_because().empty()) {
+            context.events.HostReady(host);
+          } else if (status.ok()) {
+            context.events.HostRefuses(host, absl::Minutes(5));
+          }
+          return status;
         });
         break;
       default:
@@ -175,12 +178,20 @@ void AgentSession::Dispatch(v1::AgentMessage message) {
   });
 }
 
-void AgentSession::RunOrRetry(const char* what, std::function<absl::Status()> work) {
+void AgentSession::RunOrRetry(absl::string_view what, std::function<absl::Status()> work) {
   Retry retry{what, std::move(work)};
   {
     MutexLock lock(mutex_);
     if (!retries_.empty()) {  // not before what came earlier
-      if (retries_.size() < kMostRetries) retries_.push_back(std::move(retry));
+      // Of these only the newest counts.
+      if (what == kRecordInventory || what == kRecordStatus) {
+        std::erase_if(retries_, [what](const Retry& earlier) { return earlier.what == what; });
+      }
+      if (retries_.size() < kMostRetries) {
+        retries_.push_back(std::move(retry));
+      } else {
+        LogWarning("agents", absl::StrCat(what, " of host ", host_, ": too much waits for the database already"));
+      }
       return;
     }
   }
@@ -194,13 +205,15 @@ void AgentSession::RunRetries() {
     Retry retry;
     {
       MutexLock lock(mutex_);
-      if (retries_.empty() || state_ == State::kOver || state_ == State::kEnding) return;
+      if (retries_.empty() || state_ == State::kOver || state_ == State::kEnding) break;
       retry = retries_.front();
     }
-    if (!IsDone(retry)) return;
+    if (!IsDone(retry)) break;
     MutexLock lock(mutex_);
     if (!retries_.empty()) retries_.pop_front();  // else Detach has come
   }
+  MutexLock lock(mutex_);
+  retrying_ = false;
 }
 
 bool AgentSession::IsDone(const Retry& retry) const {
@@ -380,9 +393,10 @@ void AgentSession::Tick(int64_t now_ns) {
       message.mutable_heartbeat()->set_number(++heartbeats_);
       WriteLocked(std::move(message));
     }
-    if (!retries_.empty() && now_ns - retry_ns_ > 2 * kSecondNs) {
+    // One job of them at a time: it may wait for the database for longer than it takes to come here again.
+    if (!retries_.empty() && !retrying_ && now_ns - retry_ns_ > 2 * kSecondNs) {
       retry_ns_ = now_ns;
-      retry = true;
+      retrying_ = retry = true;
     }
   }
   if (retry) Post([self = shared_from_this()] { self->RunRetries(); });

@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "collector/registry/agent_link.h"
 #include "collector/service/agent/admission.h"
 #include "collector/service/agent/session_context.h"
@@ -65,14 +66,14 @@ class AgentSession final : public AgentLink, public std::enable_shared_from_this
   enum class State { kHello, kAdmitting, kLive, kEnding, kOver };
 
   struct Retry {
-    const char* what;
+    absl::string_view what;
     std::function<absl::Status()> work;
   };
 
   void Post(std::function<void()> job);
   // Runs `work`, which needs the database; while that is away, again every few seconds as long as the session lives,
   // and what comes later waits behind it. On the host's worker thread.
-  void RunOrRetry(const char* what, std::function<absl::Status()> work) EXCLUDES(mutex_);
+  void RunOrRetry(absl::string_view what, std::function<absl::Status()> work) EXCLUDES(mutex_);
   void RunRetries() EXCLUDES(mutex_);
   bool IsDone(const Retry& retry) const;  // false: the database is away
   void MessageDone() EXCLUDES(mutex_);
@@ -104,7 +105,8 @@ class AgentSession final : public AgentLink, public std::enable_shared_from_this
   uint64_t heartbeats_ GUARDED_BY(mutex_) = 0;
   std::vector<v1::Record> records_ GUARDED_BY(mutex_);  // wait for the worker thread
   int record_messages_ GUARDED_BY(mutex_) = 0;
-  std::deque<Retry> retries_ GUARDED_BY(mutex_);
+  std::deque<Retry> retries_ GUARDED_BY(mutex_);  // changed on the worker thread, but for Detach
+  bool retrying_ GUARDED_BY(mutex_) = false;      // RunRetries is posted
 };
 
 }  // namespace fleetmark::collector

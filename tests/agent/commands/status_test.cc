@@ -50,11 +50,30 @@ TEST_F(StatusTest, ARunningAgentIsNamedAndItsSpoolLeftAlone) {
   EXPECT_THAT(RenderCsv(StatusCsv(status)), HasSubstr("agent,\"running, process " + std::to_string(getpid())));
 }
 
+TEST_F(StatusTest, LookingIsNotRunning) {
+  EXPECT_FALSE(ReadLocalStatus(places_).running());
+  EXPECT_FALSE(std::filesystem::exists(places_.state_directory + "/lock")) << "it would be the looker's";
+  ASSERT_TRUE(DirectoryLock::Acquire(places_.state_directory).ok());  // an agent that has ended
+  const absl::StatusOr<DirectoryLock> another = DirectoryLock::AcquireShared(places_.state_directory);
+  ASSERT_TRUE(another.ok());
+  const v1::LocalStatus status = ReadLocalStatus(places_);
+  EXPECT_TRUE(status.has_running() && !status.running());
+}
+
+TEST_F(StatusTest, WhereNobodyCanTellItSaysSo) {
+  if (geteuid() == 0) GTEST_SKIP() << "root can look everywhere";
+  ASSERT_TRUE(DirectoryLock::Acquire(places_.state_directory).ok());
+  chmod((places_.state_directory + "/lock").c_str(), 0);
+  EXPECT_FALSE(ReadLocalStatus(places_).has_running());
+  EXPECT_THAT(Text(), HasSubstr("cannot be told: open lock file"));
+}
+
 TEST_F(StatusTest, WhatIsConfiguredAndWhatWaits) {
   std::ofstream(places_.config_path) << "collectors: \"10.0.0.2:7401\"\n"
                                      << "targets { name: \"ssd\" path: \"/mnt/ssd\" is_default: true }\n";
   chmod(places_.config_path.c_str(), 0600);
-  std::ofstream(places_.state_directory + "/spool.db");  // a new one
+  ASSERT_TRUE(DirectoryLock::Acquire(places_.state_directory).ok());  // an agent that has ended
+  std::ofstream(places_.state_directory + "/spool.db");               // a new one
   const v1::LocalStatus status = ReadLocalStatus(places_);
   EXPECT_EQ(status.config_problem(), "");
   EXPECT_THAT(RenderCsv(StatusCsv(status)),

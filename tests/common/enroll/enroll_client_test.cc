@@ -15,6 +15,7 @@
 #include "common/pki/certificate.h"
 #include "common/pki/files.h"
 #include "common/rpc/credentials.h"
+#include "common/sync/mutex.h"
 #include "fleetmark/v1/enrollment.grpc.pb.h"
 #include "tests/support/trust/enrolling_fleet.h"
 #include "tests/support/trust/test_fleet.h"
@@ -43,7 +44,10 @@ class Impostor : public v1::EnrollmentService::CallbackService {
   grpc::ServerUnaryReactor* Enroll(grpc::CallbackServerContext* context, const v1::EnrollRequest*,
                                    v1::EnrollResponse* response) override {
     ++calls_;
-    *response = answer_;
+    {
+      MutexLock lock(mutex_);
+      *response = answer_;
+    }
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     reactor->Finish(grpc::Status::OK);
     return reactor;
@@ -51,11 +55,16 @@ class Impostor : public v1::EnrollmentService::CallbackService {
 
   uint16_t port() const { return static_cast<uint16_t>(port_); }
   int calls() const { return calls_; }
-  v1::EnrollResponse answer_;
+  void AnswerWithChain(const std::string& pem) {
+    MutexLock lock(mutex_);
+    answer_.set_certificate_chain_pem(pem);
+  }
 
  private:
   int port_ = 0;
   std::atomic<int> calls_{0};
+  Mutex mutex_;
+  v1::EnrollResponse answer_ GUARDED_BY(mutex_);
   std::unique_ptr<grpc::Server> server_;
 };
 
@@ -218,7 +227,7 @@ TEST_F(EnrollClientTest, WhatTheCollectorAnswersIsChecked) {
   Impostor impostor(server);  // with the fleet's own certificate: a collector gone mad
   for (const std::string& chain : {std::string(), std::string("nonsense"), TestFleet().Host().certificate_chain_pem,
                                    server.certificate_chain_pem}) {
-    impostor.answer_.set_certificate_chain_pem(chain);
+    impostor.AnswerWithChain(chain);
     EXPECT_FALSE(EnrollWithLine(Options(Changed(line, {}, impostor.port()))).ok());
     EXPECT_TRUE(NothingWritten());
   }

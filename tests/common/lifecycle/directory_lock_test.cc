@@ -77,6 +77,29 @@ TEST_F(DirectoryLockTest, WaitsAsLongAsItHasPatience) {
   leaves.join();
 }
 
+TEST_F(DirectoryLockTest, LookersShareItAndChangeNothing) {
+  EXPECT_EQ(DirectoryLock::AcquireShared(directory_).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(DirectoryLock::Owner(directory_).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+  {
+    const absl::StatusOr<DirectoryLock> owner = DirectoryLock::Acquire(directory_);
+    ASSERT_TRUE(owner.ok());
+    EXPECT_EQ(DirectoryLock::AcquireShared(directory_).status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(DirectoryLock::Owner(directory_).value_or(0), getpid());
+  }
+  const absl::StatusOr<DirectoryLock> first = DirectoryLock::AcquireShared(directory_);
+  const absl::StatusOr<DirectoryLock> second = DirectoryLock::AcquireShared(directory_);
+  EXPECT_TRUE(first.ok() && second.ok()) << first.status() << second.status();
+  EXPECT_FALSE(DirectoryLock::Acquire(directory_).ok()) << "while somebody looks";
+}
+
+TEST_F(DirectoryLockTest, AnotherUsersLockMayBeInUse) {
+  if (geteuid() == 0) GTEST_SKIP() << "root can open every file";
+  ASSERT_TRUE(DirectoryLock::Acquire(directory_).ok());
+  chmod((directory_ + "/lock").c_str(), 0);
+  EXPECT_EQ(DirectoryLock::Acquire(directory_).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(DirectoryLockTest, TakesOverTheFileOfALongerPid) {
   const std::string path = directory_ + "/lock";
   FILE* file = fopen(path.c_str(), "w");

@@ -85,6 +85,15 @@ TEST_F(MemoryStreamTest, SaysWhatItAssumedAndFlagsArraysThatFitIntoTheCache) {
   workload->Cleanup(context);
 }
 
+TEST_F(MemoryStreamTest, NoMoreThreadsThanCpus) {
+  FakeWorkContext context(descriptor(), Small(64));
+  context.threads = 4096;
+  const std::unique_ptr<Workload> workload = MemoryStreamEntry().make();
+  ASSERT_TRUE(workload->Prepare(context).ok());
+  EXPECT_EQ(context.derived["threads"].number(), std::min(64u, ReadUsableCpus().threads()));
+  workload->Cleanup(context);
+}
+
 TEST_F(MemoryStreamTest, TheAgentsCeilingBoundsTheThreads) {
   FakeWorkContext context(descriptor(), Small(16));
   context.threads = 1;

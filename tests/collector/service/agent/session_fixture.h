@@ -320,9 +320,9 @@ class SessionFixture : public ::testing::Test {
   test::FakeRunStore runs_;
   RevokingTrustStore trust_;
   CommittingResults results_;
-  absl::Time now_ = absl::Now();  // of the quota
-  Ingest ingest_{results_,        // 6000 bytes at once
-                 {.hold = absl::Seconds(5), .bytes_per_second = 100, .now = [this] { return now_; }}};
+  int64_t quota_ns_ = 0;
+  Ingest ingest_{results_,  // 6000 bytes at once
+                 {.hold = absl::Seconds(5), .bytes_per_second = 100, .monotonic_ns = [this] { return quota_ns_; }}};
   AgentRegistry registry_;
   ShardedWorkers workers_{"test", 1};
   RecordingEvents events_;
